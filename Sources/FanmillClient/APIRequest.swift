@@ -12,7 +12,9 @@ struct APIRequest: Sendable {
 
   /// What may follow a failure whose outcome is unknown.
   enum Repetition: Sendable, Hashable {
-    /// The request can be sent again: it is idempotent, or a key makes it so.
+    /// The request can be sent again with the same `Idempotency-Key`, which its route accepts.
+    case keyed
+    /// The request can be sent again as it is.
     case safe
     /// Only a response that refuses the request outright allows another attempt.
     case refusedOnly
@@ -32,24 +34,26 @@ struct APIRequest: Sendable {
   private let encode: (@Sendable () throws -> Data)?
 
   init(
-    _ method: Method, _ path: [String], query: [(name: String, value: String?)] = [], repetition: Repetition = .safe
+    _ method: Method, _ path: [String], query: [(name: String, value: String?)] = [], repetition: Repetition? = nil
   ) {
     self.method = method
     self.path = path
     self.query = query.compactMap { pair in pair.value.map { (pair.name, $0) } }
-    self.repetition = repetition
+    self.repetition = repetition ?? Self.usual(method)
     done = method == .delete ? [.notFound] : []
     encode = nil
   }
 
-  init(_ method: Method, _ path: [String], body: some Encodable & Sendable, repetition: Repetition = .safe) {
+  init(_ method: Method, _ path: [String], body: some Encodable & Sendable, repetition: Repetition? = nil) {
     self.method = method
     self.path = path
     query = []
-    self.repetition = repetition
+    self.repetition = repetition ?? Self.usual(method)
     done = method == .delete ? [.notFound] : []
     encode = { try APICoding.encoder.encode(body) }
   }
+
+  private static func usual(_ method: Method) -> Repetition { method == .post ? .keyed : .safe }
 
   func body() throws -> Data? {
     do { return try encode?() } catch {

@@ -41,17 +41,20 @@ extension Registration: CustomStringConvertible, CustomReflectable {
 public struct OpenedAccount: Sendable, Hashable, Codable, Identifiable {
   public var id: Int
   public var username: String
-  /// nil if the server wants the address confirmed before the first sign-in.
+  /// Whether the account can sign in; false if the server wants the address confirmed before the first sign-in.
+  public var isConfirmed: Bool
+  /// nil if the address must be confirmed first.
   public var session: Session?
 
-  public init(id: Int, username: String, session: Session? = nil) {
+  public init(id: Int, username: String, isConfirmed: Bool, session: Session? = nil) {
     self.id = id
     self.username = username
+    self.isConfirmed = isConfirmed
     self.session = session
   }
 
   private enum CodingKeys: String, CodingKey {
-    case id, username
+    case id, username, isConfirmed
     case session = "token"
   }
 
@@ -59,6 +62,7 @@ public struct OpenedAccount: Sendable, Hashable, Codable, Identifiable {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     id = try container.decode(Int.self, forKey: .id)
     username = try container.decode(String.self, forKey: .username)
+    isConfirmed = try container.decode(Bool.self, forKey: .isConfirmed)
     session = try container.decodeIfPresent(String.self, forKey: .session).map { Session(token: $0) }
   }
 
@@ -66,6 +70,7 @@ public struct OpenedAccount: Sendable, Hashable, Codable, Identifiable {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(id, forKey: .id)
     try container.encode(username, forKey: .username)
+    try container.encode(isConfirmed, forKey: .isConfirmed)
     try container.encodeIfPresent(session?.token, forKey: .session)
   }
 }
@@ -92,7 +97,8 @@ public struct Account: Sendable, Hashable, Codable, Identifiable {
 extension FanmillClient {
   public var accounts: Accounts { Accounts(sender: sender) }
 
-  /// `accounts`, `password-resets`, `email-confirmations` and `account-deletions`: what needs no session.
+  /// `accounts`, `password-resets`, `email-confirmations`, `account-deletions` and `account-exports`: what needs no
+  /// session.
   public struct Accounts: Sendable {
     let sender: RequestSender
 
@@ -127,9 +133,7 @@ extension FanmillClient {
     ///
     /// - Throws: `mail_not_configured`, `too_many_attempts`.
     public func requestEmailConfirmation(email: String) async throws {
-      // The route keeps no key: a repeated request could send a second mail.
-      try await sender.send(
-        APIRequest(.post, ["email-confirmations"], body: Address(email: email), repetition: .refusedOnly))
+      try await sender.send(APIRequest(.post, ["email-confirmations"], body: Address(email: email)))
     }
 
     /// Confirms an address.
@@ -137,7 +141,7 @@ extension FanmillClient {
     /// - Parameter token: from the mail.
     /// - Throws: `confirmation_expired`, `email_taken`, `too_many_attempts`.
     public func confirmEmail(token: String) async throws {
-      try await sender.send(APIRequest(.post, ["email-confirmations", token], repetition: .refusedOnly))
+      try await sender.send(APIRequest(.post, ["email-confirmations", token]))
     }
 
     /// Deletes the account of an owner without a password.
@@ -145,8 +149,24 @@ extension FanmillClient {
     /// - Parameter token: from the mail.
     /// - Throws: `confirmation_expired`, `too_many_attempts`.
     public func confirmDeletion(token: String) async throws {
-      try await sender.send(APIRequest(.post, ["account-deletions", token], repetition: .refusedOnly))
+      try await sender.send(APIRequest(.post, ["account-deletions", token]))
     }
+
+    /// Fetches the file that ``Me/requestExport()`` asked for: a zip archive of JSON and pictures. The whole file is in
+    /// memory; a browser can open the link in the mail instead.
+    ///
+    /// - Parameter token: from the mail; valid for seven days.
+    /// - Throws: `not_found`, `too_many_attempts`.
+    public func export(token: String) async throws -> Data {
+      // Without the session: the token is the file's key, and a bucket must not get another.
+      let request = TransportRequest(
+        method: "GET", url: try RequestTarget.url(sender.url, ["v1", "account-exports", token], []),
+        headers: ["User-Agent": sender.userAgent, "Accept": "application/zip"], timeout: Self.patience)
+      return try await sender.fetch(request).body
+    }
+
+    /// Long enough for a transport that limits the time of a whole response.
+    private static let patience = Duration.seconds(600)
   }
 
   /// Opens an account and signs in.

@@ -78,7 +78,7 @@ extension FanmillClient {
     @discardableResult
     public func withdraw(_ id: Agreement.ID) async throws -> Date {
       try await sender.value(
-        APIRequest(.post, ["agreements", String(id), "withdrawal"]), as: Withdrawn.self
+        APIRequest(.post, ["agreements", String(id), "withdrawal"], repetition: .safe), as: Withdrawn.self
       ).withdrawnAt
     }
 

@@ -50,6 +50,8 @@ public struct Celeb: Sendable, Hashable, Codable {
   public var count: Int
   /// The fan's last heart; nil if there is none.
   public var recent: Date?
+  /// When the next heart is possible; nil if it is now.
+  public var nextAt: Date?
   /// Visible to the fan alone.
   public var note: String?
   /// The place in the fan's order, from 1.
@@ -57,7 +59,7 @@ public struct Celeb: Sendable, Hashable, Codable {
 
   public init(
     platform: Platform, account: String, title: String, thumbnail: String? = nil, url: String, state: CelebState,
-    since: Date, count: Int, recent: Date? = nil, note: String? = nil, position: Int
+    since: Date, count: Int, recent: Date? = nil, nextAt: Date? = nil, note: String? = nil, position: Int
   ) {
     self.platform = platform
     self.account = account
@@ -68,6 +70,7 @@ public struct Celeb: Sendable, Hashable, Codable {
     self.since = since
     self.count = count
     self.recent = recent
+    self.nextAt = nextAt
     self.note = note
     self.position = position
   }

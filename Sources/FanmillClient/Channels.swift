@@ -50,6 +50,7 @@ public struct LookupState: OpenValue {
 public struct Lookup: Sendable, Hashable, Codable {
   public typealias ID = String
 
+  public var id: ID
   public var state: LookupState
   /// What was found, once it is done.
   public var items: [Channel]
@@ -60,8 +61,10 @@ public struct Lookup: Sendable, Hashable, Codable {
   /// The same for people.
   public var message: String?
 
-  public init(state: LookupState, items: [Channel], retryAt: Date? = nil, reason: String? = nil, message: String? = nil)
-  {
+  public init(
+    id: ID, state: LookupState, items: [Channel], retryAt: Date? = nil, reason: String? = nil, message: String? = nil
+  ) {
+    self.id = id
     self.state = state
     self.items = items
     self.retryAt = retryAt

@@ -51,6 +51,11 @@ extension FanmillClient {
       sender.pages(APIRequest(.get, ["conversations", username, "messages"]), limit: limit)
     }
 
+    /// How many messages are unread in all conversations.
+    public func unread() async throws -> Int {
+      try await sender.value(APIRequest(.get, ["conversations", "unread"]), as: Unread.self).unread
+    }
+
     private struct Draft: Encodable { var text: String }
 
     /// - Parameter text: 1 to 2,000 characters.

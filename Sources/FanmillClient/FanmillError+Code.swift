@@ -62,6 +62,8 @@ extension FanmillError {
     public static let wrongPassword = Code(rawValue: "wrong_password")
     /// The account has neither a password nor an email address.
     public static let noPassword = Code(rawValue: "no_password")
+    /// The account has no email address.
+    public static let noEmail = Code(rawValue: "no_email")
     public static let usernameTaken = Code(rawValue: "username_taken")
     public static let emailTaken = Code(rawValue: "email_taken")
     public static let emailNotConfirmed = Code(rawValue: "email_not_confirmed")
@@ -89,6 +91,10 @@ extension FanmillError {
 
     // MARK: Pictures
 
+    /// The field takes the id of an upload, not an address.
+    public static let useMedia = Code(rawValue: "use_media")
+    /// The upload has no bytes.
+    public static let emptyBody = Code(rawValue: "empty_body")
     public static let unsupportedMedia = Code(rawValue: "unsupported_media")
     public static let brokenMedia = Code(rawValue: "broken_media")
     public static let mediaGone = Code(rawValue: "media_gone")

@@ -177,6 +177,13 @@ extension FanmillClient {
       return response.status == 202 ? .mailed : .done
     }
 
+    /// Has a file made of all that the account has, and a link to it mailed. ``Accounts/export(token:)`` fetches it.
+    ///
+    /// - Throws: `no_email`, `mail_not_configured`, `too_many_attempts`.
+    public func requestExport() async throws {
+      try await sender.send(APIRequest(.post, ["me", "export"]))
+    }
+
     /// The accounts that the account blocks, the latest first.
     public func blocks(limit: Int? = nil) -> Pages<RestrictedAccount> {
       sender.pages(APIRequest(.get, ["me", "blocks"]), limit: limit)

@@ -150,8 +150,7 @@ extension FanmillClient {
     private func upload(
       with token: UploadToken?, _ exchange: @Sendable (TransportRequest) async throws -> TransportResponse
     ) async throws -> Upload {
-      // A token works once: an upload whose response was lost may have used it.
-      var request = APIRequest(.post, ["media"], repetition: token == nil ? .safe : .refusedOnly)
+      var request = APIRequest(.post, ["media"])
       request.headers["Content-Type"] = "application/octet-stream"
       request.headers["Upload-Token"] = token?.token
       request.timeout = Self.patience
@@ -162,7 +161,7 @@ extension FanmillClient {
     ///
     /// - Throws: `rate_limited`.
     public func issueToken() async throws -> UploadToken {
-      try await sender.value(APIRequest(.post, ["media", "tokens"]))
+      try await sender.value(APIRequest(.post, ["media", "tokens"], repetition: .safe))
     }
 
     /// One of the account's uploads.

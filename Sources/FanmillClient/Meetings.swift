@@ -154,7 +154,8 @@ extension FanmillClient {
       // The server stores no response with a code. A repeated request begins another meeting in place of the first.
       try await sender.value(
         APIRequest(
-          .post, ["agreements", "meetings"], body: Introduction(publicKey: publicKey, commitment: commitment)))
+          .post, ["agreements", "meetings"], body: Introduction(publicKey: publicKey, commitment: commitment),
+          repetition: .safe))
     }
 
     /// Joins the open meeting of an account. May be repeated with the same keys.

@@ -98,7 +98,9 @@ extension FanmillClient {
     }
 
     private func deliver(_ notice: Notice) async throws -> PurchaseOutcome {
-      try await sender.value(APIRequest(.post, ["purchases"], body: notice), as: Taken.self).outcome
+      try await sender.value(
+        APIRequest(.post, ["purchases"], body: notice, repetition: .safe), as: Taken.self
+      ).outcome
     }
   }
 }

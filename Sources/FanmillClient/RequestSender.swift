@@ -53,11 +53,13 @@ struct RequestSender: Sendable {
   ) async throws -> TransportResponse {
     var transported = try prepare(request)
     transported.body = try request.body()
-    if request.method == .post, request.repetition == .safe {
+    var repetition = request.repetition
+    if repetition == .keyed {
       // One key for all attempts.
       transported.headers["Idempotency-Key"] = UUID().uuidString.lowercased()
+      repetition = .safe
     }
-    return try await send(transported, repetition: request.repetition, done: request.done) {
+    return try await send(transported, repetition: repetition, done: request.done) {
       try await follow($0, through: exchange)
     }
   }

@@ -29,7 +29,9 @@ enum RequestTarget {
   /// An address for descriptions: without query, password, and the token that some paths contain.
   static func shown(_ url: URL) -> String {
     var path = url.path
-    for secret in ["/v1/password-resets/", "/v1/email-confirmations/", "/v1/account-deletions/"] {
+    for secret in [
+      "/v1/password-resets/", "/v1/email-confirmations/", "/v1/account-deletions/", "/v1/account-exports/",
+    ] {
       if let range = path.range(of: secret) { path = path[..<range.upperBound] + "…" }
     }
     let port = url.port.map { ":\($0)" } ?? ""

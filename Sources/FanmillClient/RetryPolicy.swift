@@ -2,8 +2,9 @@ import Foundation
 
 /// How often and when a failed request is sent again.
 ///
-/// A request is retried after a network failure, a 408 or 429, or a 502, 503 or 504. A POST carries an `Idempotency-Key` that
-/// all its attempts share, so the server does its work once. A request that a retry could harm is sent once.
+/// A request is retried after a network failure, a 408 or 429, or a 502, 503 or 504. Where the route accepts an
+/// `Idempotency-Key`, all attempts at a POST share one, so the server does its work once. A request that a retry could
+/// harm is sent once.
 public struct RetryPolicy: Sendable, Hashable {
   /// The most attempts at a request, the first included.
   public var attempts: Int

@@ -60,7 +60,7 @@ extension FanmillClient {
     public func open(email: String, password: String) async throws -> Session {
       // The server cannot send a token twice, so a repeated request would open a second session. It is harmless.
       try await sender.value(
-        APIRequest(.post, ["sessions"], body: Credentials(email: email, password: password)))
+        APIRequest(.post, ["sessions"], body: Credentials(email: email, password: password), repetition: .safe))
     }
 
     /// The account's newest 100 sessions, newest first.

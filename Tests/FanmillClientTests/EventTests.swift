@@ -16,7 +16,7 @@ import Testing
     event: message
     data: {"id":5,"username":"김민지","own":false,"text":"hi","createdAt":"2026-11-27T10:00:00.000Z"}
 
-    event: counts
+    event: likes
     data: {"postId":7,
     data: "likes":1,"comments":2}
 
@@ -28,7 +28,7 @@ import Testing
     """
 
   private func check(_ events: [EventParser.Event]) {
-    #expect(events.map(\.name) == ["message", "counts", "brand-new"])
+    #expect(events.map(\.name) == ["message", "likes", "brand-new"])
     #expect(events.map(\.lastID) == ["1-2", "1-2", "1-3"])
     #expect(events.map(\.hasID) == [true, false, true])
     guard events.count == 3, case .message(let message) = StreamEvent(events[0]).kind else {

@@ -78,4 +78,13 @@ import Testing
     }
     #expect(expired?.code == .confirmationExpired)
   }
+
+  @Test(.enabled(if: LiveStack.mail != nil)) func exports() async throws {
+    let (ann, name) = try await LiveStack.account("export")
+    try await ann.me.requestExport()
+    let token = try await LiveStack.token(mailedTo: "\(name)@example.org")
+    let file = try await LiveStack.client().accounts.export(token: token)
+    // A zip archive.
+    #expect(file.starts(with: [0x50, 0x4B, 3, 4]))
+  }
 }

@@ -39,15 +39,14 @@ import Testing
     #expect(said.text == "hello" && !said.own && message.id != nil)
     try await bob.comments.create(on: post.id, text: "Nice")
     var kinds: Set<String> = []
-    while !kinds.isSuperset(of: ["comment", "notification", "comment-added"]) {
+    while !kinds.isSuperset(of: ["comment", "notification", "thread"]) {
       switch try #require(try await events.next()).kind {
-      case .comment: kinds.insert("comment")
+      case .comment(let said):
+        #expect(said.text == "Nice" && said.comment?.text ?? "Nice" == "Nice")
+        kinds.insert(said.comment == nil ? "comment" : "thread")
       case .notification(let notification):
         #expect(notification.type == .comment && notification.postId == post.id)
         kinds.insert("notification")
-      case .commentAdded(let added):
-        #expect(added.comment.text == "Nice")
-        kinds.insert("comment-added")
       default: break
       }
     }

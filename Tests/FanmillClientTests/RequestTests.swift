@@ -30,12 +30,16 @@ import Testing
     let session = Session(token: "s3cret")
     let token = try JSONDecoder().decode(UploadToken.self, from: Data(#"{"token":"s3cret","expiresIn":9}"#.utf8))
     let opened = try APICoding.decoder.decode(
-      OpenedAccount.self, from: Data(#"{"id":1,"username":"ann","token":"s3cret"}"#.utf8))
+      OpenedAccount.self, from: Data(#"{"id":1,"username":"ann","isConfirmed":true,"token":"s3cret"}"#.utf8))
     let registration = Registration(email: "ann@example.org", password: "s3cret", name: "Ann")
     let request = try #require(scene.transport.requests.first)
     var reset = request
     reset.url = try #require(URL(string: "https://api.example.org/v1/password-resets/s3cret"))
-    let values: [Any] = [session, scene.client, token, opened, registration, request, reset, scene.client.posts]
+    var export = request
+    export.url = try #require(URL(string: "https://api.example.org/v1/account-exports/s3cret"))
+    let values: [Any] = [
+      session, scene.client, token, opened, registration, request, reset, export, scene.client.posts,
+    ]
     for value in values {
       var dumped = ""
       dump(value, to: &dumped)
@@ -89,6 +93,22 @@ import Testing
     #expect(scene.transport.requests.map(\.url.absoluteString).last == "https://bucket.example.org/x?s=1")
     #expect(scene.transport.requests.allSatisfy { $0.headers["Authorization"] == nil })
     #expect(scene.clock.sleeps == [.seconds(1)])
+  }
+
+  @Test func anExportIsFetchedWithoutTheSession() async throws {
+    let scene = Scene([
+      .status(302, headers: ["location": "https://bucket.example.org/x?s=1"]),
+      .response(TransportResponse(status: 200, body: Data([0x50, 0x4B]))), .problem(404, "not_found"),
+    ])
+    #expect(try await scene.client.accounts.export(token: "s3cret") == Data([0x50, 0x4B]))
+    let requests = scene.transport.requests
+    #expect(requests[0].url.absoluteString == "https://api.example.org/app/v1/account-exports/s3cret")
+    #expect(requests[1].url.absoluteString == "https://bucket.example.org/x?s=1")
+    #expect(requests.allSatisfy { $0.method == "GET" && $0.headers["Authorization"] == nil })
+    let error = await #expect(throws: FanmillError.self) {
+      _ = try await scene.client.accounts.export(token: "s3cret")
+    }
+    #expect(error?.code == .notFound)
   }
 
   @Test func anUploadReportsItsProgress() async throws {

@@ -14,7 +14,8 @@ public struct StreamEvent: Sendable, Hashable {
     case connected(resumed: Bool)
     /// Another account liked or commented on a post of the account, or followed it.
     case notification(Notification)
-    /// A comment on a post of the account; its notification comes as well.
+    /// A comment on a post of the account, with its notification; or, with ``Comment/comment``, on an open post. Both come
+    /// for an open post of the account.
     case comment(Comment)
     /// A message to the account, or from it and another device.
     case message(Message)
@@ -30,8 +31,6 @@ public struct StreamEvent: Sendable, Hashable {
     case topTen(TopTen)
     /// A meeting or an agreement of the account changed.
     case agreement(Agreement)
-    /// A comment was added to an open post.
-    case commentAdded(CommentAdded)
     /// A comment was removed from an open post.
     case commentRemoved(CommentRemoved)
     /// The counts of an open post: at the beginning, and after changes, at most twice a second.
@@ -68,12 +67,15 @@ public struct StreamEvent: Sendable, Hashable {
     public var postId: Int
     public var username: String
     public var text: String
+    /// The whole comment, if it was added to an open post.
+    public var comment: PostComment?
 
-    public init(id: Int, postId: Int, username: String, text: String) {
+    public init(id: Int, postId: Int, username: String, text: String, comment: PostComment? = nil) {
       self.id = id
       self.postId = postId
       self.username = username
       self.text = text
+      self.comment = comment
     }
   }
 
@@ -166,16 +168,6 @@ public struct StreamEvent: Sendable, Hashable {
     }
   }
 
-  public struct CommentAdded: Sendable, Hashable, Codable {
-    public var postId: Int
-    public var comment: PostComment
-
-    public init(postId: Int, comment: PostComment) {
-      self.postId = postId
-      self.comment = comment
-    }
-  }
-
   public struct CommentRemoved: Sendable, Hashable, Codable {
     public var postId: Int
     /// The id of the comment.
@@ -229,12 +221,11 @@ extension StreamEvent {
     case "checked": .checked(unread: try value(Unread.self).unread)
     case "lookup": .lookup(try value())
     case "celeb": .celeb(try value())
-    case "top-ten": .topTen(try value())
+    case "top_ten": .topTen(try value())
     case "agreement": .agreement(try value())
-    case "comment-added": .commentAdded(try value())
-    case "comment-removed": .commentRemoved(try value())
-    case "counts": .counts(try value())
-    case "post-removed": .postRemoved(post: try value(Removed.self).postId)
+    case "comment_deleted": .commentRemoved(try value())
+    case "likes": .counts(try value())
+    case "post_deleted": .postRemoved(post: try value(Removed.self).postId)
     case "reset": .reset
     default: .other(name: name, data: String(decoding: data, as: UTF8.self))
     }

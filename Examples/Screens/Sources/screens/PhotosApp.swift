@@ -85,7 +85,7 @@ enum PhotosApp {
     walk.show("♥ \(counts.likes)  💬 \(counts.comments)")
     let comment = try await bob.client.comments.create(on: post.id, text: "The second one!")
     let added = try await thread.first { kind -> PostComment? in
-      if case .commentAdded(let added) = kind { added.comment } else { nil }
+      if case .comment(let said) = kind { said.comment } else { nil }
     }
     walk.show("\(added.author.name): \(added.text)")
     walk.expect("the comment", added, comment)
