@@ -1,7 +1,8 @@
 # Developer commands. Each target does its own setup.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run build install uninstall dist demo test test-thread browser-test screenshots up down bench lint \
-  check-deploy check-outsider check-examples format compose-check rolling-restart storm prometheus-check openapi-check docs
+.PHONY: help setup setup-run build install uninstall dist demo test test-thread browser-test web-test screenshots up fill \
+  down bench lint check-deploy check-outsider check-examples format compose-check rolling-restart storm \
+  prometheus-check openapi-check api-check api-diff api-client-check api-fuzz api-release docs
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Examples/*/Package.swift Examples/*/Sources Examples/*/Tests) \
@@ -9,8 +10,8 @@ swift_folders := $(wildcard Sources Tests Examples/*/Package.swift Examples/*/So
 shell_scripts := $(addprefix scripts/,build-docs install-packages install-programs collect-programs compose-check \
   rolling-restart swift-build) \
   scripts/compose-check.d/postgres-entrypoint scripts/compose-check.d/redis-entrypoint deploy/healthcheck .ci/run
-python_scripts := $(addprefix scripts/,browser-test check-arrows check-examples check-kubernetes check-outsider check-queue-sql \
-  openapi-check prometheus-check run-tests screenshots storm) \
+python_scripts := $(addprefix scripts/,api-check api-client-check api-diff api-fuzz browser-test check-arrows \
+  check-examples check-kubernetes check-outsider check-queue-sql openapi-check prometheus-check run-tests screenshots storm web-test) \
   $(wildcard scripts/support/*.py scripts/support/*/*.py)
 # Running hundreds of server-backed tests at once only makes them compete for CPU.
 few_at_once := SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=6
@@ -71,17 +72,40 @@ docs: setup ## build the libraries' documentation into .build/docs; a broken lin
 browser-test: setup ## test the dashboard in a headless Chromium, on a stack of the newest build
 	scripts/browser-test
 
+web-test: setup ## test the web client in a headless Chromium, on a stack of the newest build
+	scripts/web-test
+
 prometheus-check: setup ## run Prometheus with deploy/'s rules on a stack of the newest build, and query Grafana's panels
 	$(tools)/bin/python scripts/prometheus-check
 
 openapi-check: setup ## validate the API's document and its pages' links, on a stack of the newest build
 	$(tools)/bin/python scripts/openapi-check
 
+api-check: setup ## all checks of the API on one stack of the newest build: openapi-check, api-diff, api-client-check, api-fuzz
+	$(tools)/bin/python scripts/api-check
+
+api-diff: setup ## print the API's changes since the last release; one that breaks apps is an error
+	$(tools)/bin/python scripts/api-diff
+
+api-client-check: setup ## generate a client from the API's document, and use it on a stack of the newest build
+	$(tools)/bin/python scripts/api-client-check
+
+# Three quarters of an hour; `API_FUZZ="--seed S"` repeats a run.
+API_FUZZ := --requests 100000
+api-fuzz: setup ## send generated requests to a stack of the newest build, and check every answer (API_FUZZ="--requests N")
+	$(tools)/bin/python scripts/api-fuzz $(API_FUZZ)
+
+api-release: setup ## keep the API's document as that of a release, in docs/openapi.json, for `api-diff`
+	$(tools)/bin/python scripts/api-diff --keep
+
 screenshots: setup build ## retake the README's screenshots of the dashboard
 	scripts/screenshots
 
 up: build ## start private servers, the API and a worker, and leave them running
 	.build/release/fanmill up --detach
+
+fill: build ## fill the stack of `make up` with a hundred accounts, pictures and threads, to look at (`make up fill`)
+	.build/release/fanmill demo --keep
 
 down: ## stop the stack of `make up`; its data stays in .fanmill
 	.build/release/fanmill down
@@ -110,6 +134,7 @@ lint: setup ## check format, module dependencies, SQL locations, Dockerfile, com
 	docker-compose --env-file .env.example --profile metrics config --quiet
 	shellcheck $(shell_scripts)
 	$(tools)/bin/ruff check --quiet --no-cache --config scripts/ruff.toml $(python_scripts)
+	scripts/api-diff --self-test
 
 check-deploy: setup ## check deploy/: that each Prometheus rule fires and stays silent as expected, and the Kubernetes manifests
 	promtool check config deploy/prometheus/prometheus.yml

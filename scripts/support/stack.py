@@ -12,6 +12,13 @@ PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file
 READ_TOKEN = "a-read-only-token-for-the-browser"
 
 
+def settings_of(folder):
+    """The settings that `fanmill up` wrote in a folder."""
+    with open(os.path.join(folder, ".fanmill", "env")) as file:
+        lines = [line.strip().split("=", 1) for line in file if "=" in line and not line.startswith("#")]
+    return {name: value.strip("'") for name, value in lines}
+
+
 class Stack:
     def __init__(self, workers=1, **more):
         """Further settings are environment variables of every command."""
@@ -36,9 +43,7 @@ class Stack:
             raise
         self.url = up["api"]
         self.postgres = up["settings"]["FANMILL_POSTGRES_URL"]
-        with open(os.path.join(self.folder, ".fanmill", "env")) as file:
-            lines = [line.strip().split("=", 1) for line in file if "=" in line and not line.startswith("#")]
-        self.settings = {name: value.strip("'") for name, value in lines}
+        self.settings = settings_of(self.folder)
         self.token = self.settings["FANMILL_ADMIN_TOKEN"]
         return self
 
