@@ -204,8 +204,8 @@ let package = Package(
     module(
       "LocalStack",
       [
-        "Bootstrap", "CLinux", "Cryptography", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "LibPQClient",
-        "Locking", "Migrations", "PrivateServers", "Reactor", "Social", logging,
+        "Bootstrap", "CLinux", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres",
+        "LibPQClient", "Locking", "Migrations", "PrivateServers", "Reactor", "Social", httpTypes, logging,
       ]),
     module(
       "SocialAPI",
@@ -230,6 +230,10 @@ let package = Package(
         "DurableJobsRedis", "LibPQClient", "Social", "SocialAdmin", httpTypes, hummingbird, lifecycle, logging, nioCore,
       ],
       resources: [.embedInCode("Templates")], swiftSettings: settings),
+    // The web client, which the API serves at its root. Its files are compiled in.
+    .target(
+      name: "FanmillWeb", dependencies: [httpTypes, hummingbird], resources: [.embedInCode("Assets")],
+      swiftSettings: settings),
     module(
       "Bootstrap",
       [
@@ -243,9 +247,9 @@ let package = Package(
     program(
       "fanmill-api",
       [
-        "Bootstrap", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "HiredisClient",
-        "LibPQClient", "Migrations", "Social", "SocialAdmin", "SocialAPI", "SocialDashboard", argumentParser,
-        hummingbird, lifecycle, logging,
+        "Bootstrap", "DurableJobs", "DurableJobsAdmin", "DurableJobsPostgres", "DurableJobsRedis", "FanmillWeb",
+        "HiredisClient", "LibPQClient", "Migrations", "Social", "SocialAdmin", "SocialAPI", "SocialDashboard",
+        argumentParser, hummingbird, lifecycle, logging,
       ]),
     // A stand-in for the YouTube Data API, for tests, the local stack and the demo.
     module("YouTubeStandIn", ["Locking", hummingbird, lifecycle, logging]),
@@ -268,10 +272,9 @@ let package = Package(
       "SocialAPITests",
       [
         "Agreements", "Bootstrap", "Cryptography", "CurlClient", "DurableJobs", "DurableJobsAdmin",
-        "DurableJobsPostgres",
-        "DurableJobsRedis",
-        "HiredisClient", "LibPQClient", "LocalStack", "Locking", "MailTestSupport", "Migrations", "PrivateServers",
-        "Reactor", "Social", "SocialAdmin", "SocialAPI", "TestSupport", logging,
+        "DurableJobsPostgres", "DurableJobsRedis", "FanmillClient", "HiredisClient", "LibPQClient", "LocalStack",
+        "Locking", "MailTestSupport", "Migrations", "PrivateServers", "Reactor", "Social", "SocialAdmin", "SocialAPI",
+        "TestSupport", httpTypes, hummingbird, logging,
       ]),
     tests(
       "DurableJobsDashboardTests",

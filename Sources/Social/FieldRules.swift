@@ -28,7 +28,7 @@ enum FieldRules {
   static func password(_ text: String, _ field: String = "password") throws(SocialError) {
     guard text.unicodeScalars.count >= 8, text.utf8.count <= 1024 else {
       throw SocialError(
-        .invalid("password"), "\(field) must have at least 8 characters and at most 1,024 bytes", field: field)
+        .invalid(field), "\(field) must have at least 8 characters and at most 1,024 bytes", field: field)
     }
   }
 

@@ -26,6 +26,8 @@ public struct SocialError: Error, Hashable, Sendable, CustomStringConvertible {
     public static let wrongPassword = Code(rawValue: "wrong_password")
     /// The account has neither a password nor an email address.
     public static let noPassword = Code(rawValue: "no_password")
+    /// The account has no email address.
+    public static let noEmail = Code(rawValue: "no_email")
     /// Too many attempts were made, such as passwords for an address.
     public static let tooManyAttempts = Code(rawValue: "too_many_attempts")
     /// No mail server is configured.

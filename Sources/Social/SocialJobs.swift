@@ -24,6 +24,9 @@ public enum SocialJobs {
   /// queue.
   public static let pictureQueue: QueueName = "pictures"
 
+  /// Events for other servers, kept apart so that nothing else waits for those servers.
+  public static let webhookQueue: QueueName = "webhooks"
+
   /// Registers the app's kinds for a worker, or for a process that only checks payloads.
   ///
   /// - Parameters:
@@ -32,9 +35,11 @@ public enum SocialJobs {
   ///   - store: for a worker that cleans up stored pictures.
   ///   - studio: for a worker that makes pictures.
   ///   - cards: for a worker that draws certificate cards.
+  ///   - webhooks: for a worker that sends events to hooks.
   public static func register(
     in registry: inout JobRegistry<PostgresLedger>, youtube: YouTube? = nil, mailer: Mailer? = nil,
-    store: (any MediaStore)? = nil, studio: PictureStudio? = nil, cards: CardStudio? = nil
+    store: (any MediaStore)? = nil, studio: PictureStudio? = nil, cards: CardStudio? = nil,
+    webhooks: WebhookSender? = nil
   ) {
     registry.registerTransaction(PostFanOut.self) { try await $0.run(in: $1) }
     registry.registerTransaction(PostFanOutChunk.self) { try await $0.run(in: $1.sql) }
@@ -56,6 +61,8 @@ public enum SocialJobs {
     registry.register(EmailConfirmationMail.self) { try await $0.run(mailer, $1) }
     registry.register(EmailChangeNotice.self) { try await $0.run(mailer, $1) }
     registry.register(NoticeMail.self) { try await $0.run(mailer, $1) }
+    registry.register(AccountExport.self) { try await $0.run(store, $1) }
+    registry.register(AccountExportMail.self) { try await $0.run(mailer, $1) }
     registry.register(DeletionMail.self) { try await $0.run(mailer, $1) }
     registry.registerTransaction(AccountRemoval.self) { try await $0.run(in: $1) }
     registry.registerLookups(youtube)
@@ -67,6 +74,10 @@ public enum SocialJobs {
     registry.registerBatch(HeartCount.self, upTo: 1000, handler: HeartCount.run)
     registry.registerBatch(FanCount.self, upTo: 1000, handler: FanCount.run)
     registry.registerTransaction(RankingRefresh.self) { _ = try await $0.run(in: $1.sql) }
+    registry.registerBatch(WebhookDispatch.self, upTo: WebhookDispatch.batchLimit, handler: WebhookDispatch.runAll)
+    registry.register(WebhookDelivery.self) { try await $0.run(webhooks, $1) }
+    registry.register(WebhookAlarm.self) { try await $0.run(webhooks, $1) }
+    registry.registerTransaction(WebhookSweep.self) { try await $0.run(in: $1) }
     registry.register(LedgerSweep.self, handler: LedgerSweep.run)
   }
 }

@@ -8,9 +8,10 @@ public enum SocialSchedules {
   ///   - feedSleepDays: days without reading after which an account's feed is no longer maintained; 0 for never.
   ///   - rankings: the job that computes a snapshot of the rankings.
   ///   - sweep: how long ended jobs are kept.
+  ///   - webhookDays: how many days webhooks' events and deliveries are kept.
   public static func all(
     feedDays: Int = 90, feedSleepDays: Int = 0, rankings: RankingRefresh = RankingRefresh(),
-    sweep: LedgerSweep = LedgerSweep(endedDays: 7)
+    sweep: LedgerSweep = LedgerSweep(endedDays: 7), webhookDays: Int = 7
   ) throws(ScheduleError) -> [Schedule] {
     [
       Schedule("feed.partitions", try .every(.seconds(6 * 3600)), options: unlessPending("feed.partitions")) { _ in
@@ -41,6 +42,9 @@ public enum SocialSchedules {
       },
       Schedule("rankings.refresh", try .every(.seconds(600)), options: unlessPending("rankings.refresh")) { _ in
         rankings
+      },
+      Schedule("webhooks.sweep", try .every(.seconds(600)), options: unlessPending("webhooks.sweep")) { _ in
+        WebhookSweep(days: webhookDays)
       },
       Schedule("ledger.sweep", try .every(.seconds(600)), options: unlessPending("ledger.sweep")) { _ in
         sweep

@@ -1,3 +1,4 @@
+import DurableJobs
 import Foundation
 import Social
 
@@ -12,6 +13,8 @@ struct CelebView: Encodable, Sendable {
   let since: Date
   let count: Int
   let recent: Nullable<Date>
+  /// When the next heart is possible; null if it is now.
+  let nextAt: Nullable<Date>
   let note: Nullable<String>
   let position: Int
 
@@ -25,6 +28,7 @@ struct CelebView: Encodable, Sendable {
     since = celeb.since
     count = celeb.count
     recent = Nullable(celeb.recent)
+    nextAt = Nullable(celeb.nextAt(now: JobClock.now))
     note = Nullable(celeb.note)
     position = celeb.position
   }

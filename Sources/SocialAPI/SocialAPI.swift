@@ -31,6 +31,7 @@ public struct SocialAPI: Sendable {
   private let media: MediaShelf?
   private let requestTimeout: Duration
   private let feeds: FeedRules
+  private let cookie: SessionCookie
 
   /// - Parameters:
   ///   - pool: the pool of `jobs`' ledger.
@@ -54,6 +55,7 @@ public struct SocialAPI: Sendable {
   ///   - feeds: which authors' posts are pushed, and whether inactive readers' feeds are put to sleep.
   ///   - searches: limits how many searches run at once; accounts take turns.
   ///   - requestTimeout: how long a request may wait for the servers.
+  ///   - cookie: keeps the sessions of browsers.
   ///   - events: notifies listeners; its `run()` must be running.
   public init(
     jobs: AppJobs, pool: PostgresPool, reads: (any SocialReader)? = nil, hasher: PasswordHasher, admin: JobAdmin,
@@ -64,11 +66,13 @@ public struct SocialAPI: Sendable {
     confirmsSignUp: Bool = false,
     media: MediaShelf? = nil, requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil,
     proxies: TrustedProxies = .none, feeds: FeedRules = FeedRules(),
-    searches: FairGate<Int> = FairGate(width: 3), budgets: RequestBudgets? = nil, events: EventHub
+    searches: FairGate<Int> = FairGate(width: 3), budgets: RequestBudgets? = nil,
+    cookie: SessionCookie = SessionCookie(isSecure: false), events: EventHub
   ) {
     self.searches = searches
     self.feeds = feeds
     self.events = events
+    self.cookie = cookie
     self.requestTimeout = requestTimeout
     self.sendsMail = sendsMail
     self.confirmsSignUp = confirmsSignUp
@@ -119,8 +123,8 @@ public struct SocialAPI: Sendable {
     router.add(middleware: RequestMetrics())
     router.add(middleware: RequestDeadline(requestTimeout))
     addRoutes(router)
-    router.add(middleware: ProblemMiddleware())
-    router.add(middleware: ClientIdentification(proxies: proxies))
+    router.add(middleware: ProblemMiddleware(cookie: cookie))
+    router.add(middleware: ClientIdentification(proxies: proxies, cookie: cookie))
     if doors.contains(.clients) {
       DocumentRoutes().add(to: router)
       certificateRoutes.addKeys(to: router)
@@ -142,7 +146,7 @@ public struct SocialAPI: Sendable {
   }
 
   private var ownAccountRoutes: OwnAccountRoutes {
-    OwnAccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, sendsMail: sendsMail)
+    OwnAccountRoutes(jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, sendsMail: sendsMail, cookie: cookie)
   }
 
   private var certificateRoutes: CertificateRoutes {
@@ -151,7 +155,8 @@ public struct SocialAPI: Sendable {
 
   private func addClientRoutes(to group: RouterGroup<APIContext>) {
     AccountRoutes(
-      jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, confirmsSignUp: confirmsSignUp, asksAdults: asksAdults
+      jobs: jobs, pool: pool, hasher: hasher, attempts: attempts, confirmsSignUp: confirmsSignUp,
+      asksAdults: asksAdults, cookie: cookie
     ).add(to: group)
     ownAccountRoutes.add(to: group)
     EmailConfirmationRoutes(jobs: jobs, pool: pool, attempts: attempts, sendsMail: sendsMail).add(to: group)
@@ -160,7 +165,10 @@ public struct SocialAPI: Sendable {
     BlockRoutes(jobs: jobs, pool: pool).add(to: group)
     SafetyRoutes(jobs: jobs, pool: pool).add(to: group)
     PostRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches, feeds: feeds).add(to: group)
-    if let media { MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group) }
+    if let media {
+      MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group)
+      AccountExportRoutes(jobs: jobs, pool: pool, attempts: attempts, shelf: media, sendsMail: sendsMail).add(to: group)
+    }
     LikeRoutes(jobs: jobs, pool: pool).add(to: group)
     CommentRoutes(jobs: jobs, pool: pool).add(to: group)
     NotificationRoutes(jobs: jobs, pool: pool).add(to: group)

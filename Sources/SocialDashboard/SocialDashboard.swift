@@ -71,6 +71,7 @@ public struct SocialDashboard: Service {
       AccountPages(accounts: AccountAdmin(jobs.database), jobs: client),
       ReportPages(safety: SafetyAdmin(jobs.database), jobs: client),
       PicturePages(media: MediaAdmin(jobs.database), jobs: client),
+      WebhookPages(webhooks: WebhookAdmin(jobs.database), jobs: client),
     ]
     if let sessions {
       pages.append(

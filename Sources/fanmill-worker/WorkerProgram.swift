@@ -40,8 +40,10 @@ struct WorkerProgram: AsyncParsableCommand {
           try await program.withTracing { program in
             var configuration = program.settings.workerConfiguration(named: name, size)
             configuration.middleware += program.jobMiddleware
-            try await program.withYouTube(servers) { [configuration] in
-              try await serve(configuration, program, servers, $0, $1, mail, store)
+            try await program.withYouTube(servers) { [configuration] youtube, client in
+              try await program.withWebhooks { webhooks in
+                try await serve(configuration, program, servers, youtube, client, mail, store, webhooks)
+              }
             }
           }
         }
@@ -51,12 +53,12 @@ struct WorkerProgram: AsyncParsableCommand {
 
   private func serve(
     _ configuration: WorkerConfiguration, _ program: Program, _ servers: Servers, _ youtube: YouTube,
-    _ client: HTTPClient, _ mail: Settings.Mail?, _ store: any MediaStore
+    _ client: HTTPClient, _ mail: Settings.Mail?, _ store: any MediaStore, _ webhooks: WebhookSender?
   ) async throws {
     var registry = JobRegistry<PostgresLedger>()
     SocialJobs.register(
       in: &registry, youtube: youtube, mailer: mail.map { program.mailer($0, servers) }, store: store,
-      studio: try program.pictureStudio(store), cards: try program.cardStudio(client))
+      studio: try program.pictureStudio(store), cards: try program.cardStudio(client), webhooks: webhooks)
     let broker = try await RedisBroker(client: servers.redis, logger: program.logger)
     let ledger = PostgresLedger(servers.database)
     // First, so that it stops last.
@@ -71,7 +73,7 @@ struct WorkerProgram: AsyncParsableCommand {
           try SocialSchedules.all(
             feedDays: program.settings.feedDays, feedSleepDays: program.settings.feedSleepDays,
             rankings: program.settings.rankingRefresh,
-            sweep: program.settings.sweep),
+            sweep: program.settings.sweep, webhookDays: program.settings.webhooksDays),
           client: JobClient(
             broker: broker, ledger: ledger, middleware: program.jobMiddleware, logger: program.logger),
           store: PostgresScheduleStore(servers.database), logger: program.logger))
@@ -189,7 +191,8 @@ extension Program {
     let post = MailPost(mail.destination, logger: logger)
     return Mailer(
       pool: servers.postgres, from: mail.from, resetLink: mail.resetLink, confirmationLink: mail.confirmationLink,
-      deletionLink: mail.deletionLink
+      deletionLink: mail.deletionLink,
+      exportLink: TokenLink("\(settings.publicURL)/v1/account-exports/\(TokenLink.place)")
     ) { try await post.send($0) }
   }
 }
@@ -209,6 +212,25 @@ extension Program {
       transport: transport, rules: settings.lookupRules, pool: servers.postgres, logger: logger)
     do {
       try await body(youtube, client)
+    } catch {
+      await client.close()
+      throw error
+    }
+    await client.close()
+  }
+}
+
+extension Program {
+  /// Runs `body` with a sender of webhooks on a separate loop, so that a flood of slow receivers delays nothing else;
+  /// nil without a key for their secrets.
+  func withWebhooks(_ body: (WebhookSender?) async throws -> Void) async throws {
+    guard settings.certificateKey != nil else { return try await body(nil) }
+    let loop = EventLoop(name: "fanmill-hooks")
+    defer { loop.stop() }
+    let client = try HTTPClient(
+      configuration: WebhookSender.configuration(allowsPrivate: settings.webhooksPrivate), loop: loop, logger: logger)
+    do {
+      try await body(try webhookSender(client))
     } catch {
       await client.close()
       throw error

@@ -22,7 +22,7 @@ struct Fanmill: AsyncParsableCommand, Sendable {
     version: FanmillVersion.text,
     subcommands: [
       UpCommand.self, DownCommand.self, MigrateCommand.self, ImportCommand.self, ExportCommand.self,
-      AccountsCommand.self, ReportsCommand.self, TakedownsCommand.self,
+      AccountsCommand.self, ReportsCommand.self, TakedownsCommand.self, WebhooksCommand.self,
     ] + QueueCommands<FanmillProgram>.all + [
       FeedCommand.self, MediaCommand.self, NotificationsCommand.self, RankingCommand.self, CertificatesCommand.self,
       LookupsCommand.self,

@@ -60,6 +60,14 @@ enum FanmillProgram: QueueProgram {
     case let error as GraphImportError:
       CommandFailure(
         line: error.message, status: error.code == .unreadable ? CommandStatus.noInput : CommandStatus.data)
+    case let error as FirebaseImportError:
+      switch error.code {
+      case .unreadable: CommandFailure(line: error.message, status: CommandStatus.noInput)
+      case .malformed: CommandFailure(line: error.message, status: CommandStatus.data)
+      case .unwritable: CommandFailure(line: error.message, status: CommandStatus.noOutput)
+      default: CommandFailure(line: error.message, status: CommandStatus.failure)
+      }
+    case let error as ArchiveError: CommandFailure(line: error.message, status: CommandStatus.noOutput)
     case let error as SocialError: CommandFailure(line: error.message, status: CommandStatus.failure)
     case let error as MigrationError:
       CommandFailure(
@@ -94,7 +102,8 @@ extension Program: QueueSession {
   public var schedules: [Schedule] {
     get throws {
       try SocialSchedules.all(
-        feedDays: settings.feedDays, feedSleepDays: settings.feedSleepDays, rankings: rankingRefresh)
+        feedDays: settings.feedDays, feedSleepDays: settings.feedSleepDays, rankings: rankingRefresh,
+        webhookDays: settings.webhooksDays)
     }
   }
 

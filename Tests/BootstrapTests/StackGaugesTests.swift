@@ -27,6 +27,7 @@ import Testing
       .init("fanmill_fan_outs_unfinished", 2), .init("fanmill_fan_out_lag_seconds", 12.25),
       .init("fanmill_quota_left", 3, labels: ["key": "abc", "budget": "units"]),
       .init("fanmill_quota_limit", 10, labels: ["key": "abc", "budget": "units"]),
+      .init("fanmill_webhooks_stopped", 1), .init("fanmill_webhook_lag_seconds", 3),
     ]
     sample.alarms = [.init(queue: "fan\"out", what: "waiting")]
     return sample

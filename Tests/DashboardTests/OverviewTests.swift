@@ -116,8 +116,7 @@ import Testing
       let (one, reader) = (try await stage.signIn(), try await stage.signIn(Stage.readToken))
       for path in [
         "", "/queues", "/queues/fanout", "/jobs", "/jobs/\(id)", "/dead", "/workers", "/schedules", "/actions",
-        "/accounts",
-        "/pictures", "/fan-outs", "/quota", "/rankings", "/reports", "/takedowns",
+        "/accounts", "/pictures", "/fan-outs", "/quota", "/rankings", "/reports", "/takedowns", "/webhooks",
       ] {
         for visitor in [one, reader] {
           let update = try await stage.update("/admin" + path, cookie: visitor.cookie)

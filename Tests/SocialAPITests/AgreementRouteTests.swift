@@ -278,8 +278,12 @@ import Testing
       let kid = try await api.open("kid")
       #expect(try await api.send("GET", "/v1/me", as: kid).json["adult"] as? Bool == false)
       let phone = Phone(api: api, name: "kid", token: kid, meeting: AgreementMeeting(as: .host))
+      let counted: PostgresQuery = "SELECT coalesce(sum(attempts), 0)::bigint FROM sign_in_attempts"
+      let before = try await api.count(counted)
       let refused = try await phone.send("POST", "/meetings", phone.introduction)
       #expect((refused.status, refused.code) == (403, "adult_statement_needed"))
+      // It is no attempt.
+      #expect(try await api.count(counted) == before)
       #expect(try await phone.join("ann", "000000").code == "adult_statement_needed")
       let stated = try await api.send("PATCH", "/v1/me", as: kid, #"{"adult":true}"#)
       #expect(stated.json["adult"] as? Bool == true)

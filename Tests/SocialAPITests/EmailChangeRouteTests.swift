@@ -48,6 +48,21 @@ import Testing
     return (reply.status, reply.code)
   }
 
+  @Test func aConfirmationWhoseAnswerWasLostIsAnsweredAgain() async throws {
+    try await API.run { api in
+      let ann = try await api.open("ann")
+      #expect(try await ask("new@example.org", as: ann, on: api) == (202, nil))
+      let token = try #require(try await mails(api).compactMap(\.token).first)
+      for key in ["a", "a"] {
+        #expect(try await api.send("POST", "/v1/email-confirmations/\(token)", key: key).status == 204)
+      }
+      #expect(try await api.send("POST", "/v1/email-confirmations/\(token)", key: "b").code == "confirmation_expired")
+      let long = String(repeating: "k", count: 256)
+      #expect(
+        try await api.send("POST", "/v1/email-confirmations/\(token)", key: long).code == "invalid_Idempotency-Key")
+    }
+  }
+
   private func email(of token: String, on api: API) async throws -> String? {
     try await api.send("GET", "/v1/me", as: token).json["email"] as? String
   }

@@ -19,12 +19,17 @@ import Testing
     return try #require(reply.json["id"] as? Int, "\(reply.json)")
   }
 
-  /// The next event except `counts`, which arrive at any time.
-  private func next(_ source: EventSource, but passed: Set<String> = ["counts"]) async throws -> EventSource.Event {
+  /// The next event except `likes`, which arrive at any time.
+  private func next(_ source: EventSource, but passed: Set<String> = ["likes"]) async throws -> EventSource.Event {
     while true {
       let event = try #require(await source.next())
-      if !passed.contains(event.name) { return event }
+      if !passed.contains(try kind(event)) { return event }
     }
+  }
+
+  /// The event's name; `thread` for a comment in an open thread.
+  private func kind(_ event: EventSource.Event) throws -> String {
+    try event.name == "comment" && event.fields()["comment"] != nil ? "thread" : event.name
   }
 
   @Test("Comments come and go before everybody who has the post open")
@@ -42,8 +47,8 @@ import Testing
       try await api.drain("notifications")
       for source in [anns, eves] {
         for (id, name) in [(first, "bob"), (own, "ann")] {
-          let event = try await next(source, but: ["counts", "notification", "comment"])
-          #expect(event.name == "comment-added" && event.id != nil)
+          let event = try await next(source, but: ["likes", "notification", "comment"])
+          #expect(try kind(event) == "thread" && event.id != nil)
           let said = try #require(try event.fields()["comment"] as? [String: Any])
           #expect(said["id"] as? Int == id && (said["author"] as? [String: Any])?["username"] as? String == name)
         }
@@ -58,7 +63,7 @@ import Testing
       try await api.drain("notifications")
       for id in [first, own] {
         let event = try await next(eves)
-        #expect(event.name == "comment-removed")
+        #expect(event.name == "comment_deleted")
         #expect(try event.fields() as? [String: Int] == ["postId": post, "id": id])
       }
       #expect(try await api.send("DELETE", "/v1/posts/\(post)", as: ann).status == 204)
@@ -82,8 +87,8 @@ import Testing
       let post = try await api.post("one", as: ann)
       let source = try await EventSource(port: api.http.port, token: bob, posts: [post])
       func counted() async throws -> [Int] {
-        let event = try await next(source, but: ["comment-added"])
-        #expect(event.name == "counts")
+        let event = try await next(source, but: ["thread"])
+        #expect(event.name == "likes")
         let fields = try event.fields()
         return [fields["likes"] as? Int ?? -1, fields["comments"] as? Int ?? -1]
       }
@@ -109,7 +114,7 @@ import Testing
         let event = try await next(source)
         let fields = try event.fields()
         let id = fields["id"] as? Int ?? (fields["comment"] as? [String: Any])?["id"] as? Int
-        heard.append("\(event.name) \(id ?? 0)")
+        heard.append("\(try kind(event)) \(id ?? 0)")
         return event.id
       }
       // It is cut off between two events of the same transaction.
@@ -121,11 +126,11 @@ import Testing
       let second = try await EventSource(port: api.http.port, token: bob, posts: [post], lastEventID: last)
       for _ in 0..<2 { _ = try await hear(second) }
       // 'short' was added and removed while no stream was open: only its removal is sent.
-      #expect(heard == ["comment-added \(kept)", "comment-removed \(short)", "comment-added \(late)"])
+      #expect(heard == ["thread \(kept)", "comment_deleted \(short)", "thread \(late)"])
       let end = try await comment("end", on: post, as: ann, api)
       try await api.drain("notifications")
       _ = try await hear(second)
-      #expect(heard.last == "comment-added \(end)")
+      #expect(heard.last == "thread \(end)")
       // Events swept meanwhile are unknown: the client reads everything again.
       try await api.pool.execute("UPDATE live_events SET created_at = now() - interval '2 days'")
       _ = try await client(api).enqueue(SessionSweep())
@@ -135,7 +140,7 @@ import Testing
       #expect(try await next(third).name == "reset")
       _ = try await comment("after", on: post, as: ann, api)
       try await api.drain("notifications")
-      #expect(try await next(third).name == "comment-added")
+      #expect(try kind(try await next(third)) == "thread")
     }
   }
 
@@ -207,7 +212,7 @@ import Testing
       let source = try await EventSource(port: api.http.port, token: bob, posts: [anns, eves])
       #expect(try await api.send("PUT", "/v1/users/bob/block", as: ann).status == 204)
       let blocked = try await next(source)
-      #expect(blocked.name == "post-removed")
+      #expect(blocked.name == "post_deleted")
       #expect(try blocked.fields() as? [String: Int] == ["postId": anns])
       // Bob gets none of the others' comments there either.
       _ = try await comment("unheard", on: anns, as: eve, api)
@@ -242,12 +247,12 @@ import Testing
       var told: Set<String> = []
       for _ in 0..<2 {
         let event = try await next(source)
-        told.insert(event.name)
-        if event.name == "comment-added" {
+        told.insert(try kind(event))
+        if try kind(event) == "thread" {
           #expect((try event.fields()["comment"] as? [String: Any])?["id"] as? Int == id)
         }
       }
-      #expect(told == ["message", "comment-added"])
+      #expect(told == ["message", "thread"])
     }
   }
 

@@ -44,7 +44,7 @@ import Testing
         let done = try await api.send("GET", "/v1/lookups/\(lookup)", as: user)
         #expect(done.json["state"] as? String == "done")
         #expect(done.items.map { $0["title"] as? String } == ["A & B"])
-        #expect(Set(done.json.keys) == ["state", "items"])
+        #expect(Set(done.json.keys) == ["id", "state", "items"])
         let found = try await api.send("GET", Self.search + "SOME%20BODY", as: user)
         #expect(found.status == 200)
         let item = try #require(found.items.first)

@@ -250,6 +250,17 @@ import Testing
       let token = try #require(issued.json["token"] as? String)
       let upload = try await api.upload(png(7, 7), headers: ["Upload-Token": token])
       let id = try #require(upload.json["id"] as? String)
+      // A repeated request whose answer was lost gets it again; nothing else gets in with its key.
+      let (lost, key) = (try await api.send("POST", "/v1/media/tokens"), "an upload")
+      let spent = try #require(lost.json["token"] as? String)
+      let headers = ["Upload-Token": spent, "Idempotency-Key": key]
+      let first = try await api.upload(png(9, 9), headers: headers)
+      let repeated = try await api.upload(png(9, 9), headers: headers)
+      #expect(first.status == 201 && repeated.status == 201)
+      #expect(first.json["id"] as? String == repeated.json["id"] as? String)
+      #expect(try await api.upload(png(9, 8), headers: headers).code == "idempotency_key_reused")
+      let others = ["Upload-Token": String(repeating: "A", count: 43), "Idempotency-Key": key]
+      #expect(try await api.upload(png(9, 9), headers: others).code == "idempotency_key_reused")
       let again = try await api.upload(png(7, 8), headers: ["Upload-Token": token])
       #expect((again.status, again.code) == (401, "upload_expired"))
       let wrong = try await api.upload(png(7, 8), headers: ["Upload-Token": "no token"])

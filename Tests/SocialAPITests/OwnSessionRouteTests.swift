@@ -22,7 +22,7 @@ import Testing
       let (here, bob) = (try await api.open("ann"), try await api.open("bob"))
       let elsewhere = try #require(try await signIn("ann", on: api))
       #expect(try await change("a guess of it", to: "another password", as: here, on: api) == (403, "wrong_password"))
-      #expect(try await change("a password", to: "short", as: here, on: api) == (422, "invalid_password"))
+      #expect(try await change("a password", to: "short", as: here, on: api) == (422, "invalid_new"))
       #expect(try await change("a password", to: "another password", as: nil, on: api) == (401, "not_signed_in"))
       #expect(try await isOpen(elsewhere, on: api))
 
@@ -32,6 +32,33 @@ import Testing
       #expect(try await isOpen(bob, on: api))
       #expect(try await signIn("ann", on: api) == nil)
       #expect(try await signIn("ann", "another password", on: api) != nil)
+    }
+  }
+
+  @Test func aListThatComesWholeComesInPagesToWhoAsks() async throws {
+    try await API.run { api in
+      let token = try await api.open("ann")
+      for _ in 0..<4 { _ = try await signIn("ann", on: api) }
+      func list(_ query: String) async throws -> (ids: [String], next: Int?) {
+        let reply = try await api.send("GET", "/v1/me/sessions\(query)", as: token)
+        try #require(reply.status == 200, "\(reply.json)")
+        return (reply.items.compactMap { $0["id"] as? String }, reply.json["next"] as? Int)
+      }
+      let whole = try await list("")
+      #expect(whole.ids.count == 5 && whole.next == nil)
+      var (ids, next) = try await list("?limit=2")
+      while let cursor = next {
+        let page = try await list("?limit=2&before=\(cursor)")
+        ids += page.ids
+        next = page.next
+      }
+      #expect(ids == whole.ids)
+      for past in [5, 9] { #expect(try await list("?before=\(past)") == ([], nil)) }
+      for (query, code) in [
+        ("limit=0", "invalid_limit"), ("limit=x", "invalid_limit"), ("before=-1", "invalid_before"),
+      ] {
+        #expect(try await api.send("GET", "/v1/me/sessions?\(query)", as: token).code == code)
+      }
     }
   }
 

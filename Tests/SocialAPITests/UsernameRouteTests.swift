@@ -46,6 +46,13 @@ import Testing
       #expect(follow.status == 308 && follow.headers["location"] == "/v1/users/anna/follow")
       #expect(try await api.send("PUT", "/v1/users/anna/follow", as: bob).status == 204)
 
+      // A body has no address to redirect to: the name leads to the account there.
+      let report = try await api.send("POST", "/v1/reports", as: bob, #"{"user":"ann","reason":"spam"}"#)
+      #expect(report.status == 201)
+      #expect(
+        try await api.pool.query("SELECT a.username FROM reports r JOIN accounts a ON a.id = r.account_id")[0]
+          .decode(String.self) == "anna")
+
       #expect(try await rename("Ann", as: bob, on: api) == (409, "username_taken"))
       let taken = try await api.send("POST", "/v1/accounts", API.registration("ann").replacing("ann@", with: "eve@"))
       #expect((taken.status, taken.code) == (409, "username_taken"))

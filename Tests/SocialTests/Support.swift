@@ -69,14 +69,16 @@ struct App: Sendable {
 
   /// Serves the app's jobs while `body` runs.
   func working(
-    youtube: YouTube? = nil, cards: CardStudio? = nil, _ body: @Sendable () async throws -> Void
+    youtube: YouTube? = nil, cards: CardStudio? = nil, webhooks: WebhookSender? = nil,
+    _ body: @Sendable () async throws -> Void
   ) async throws {
     var registry = JobRegistry<PostgresLedger>()
-    SocialJobs.register(in: &registry, youtube: youtube, cards: cards)
+    SocialJobs.register(in: &registry, youtube: youtube, cards: cards, webhooks: webhooks)
+    let slots = [SocialJobs.bulkQueue: 3, SocialJobs.webhookQueue: 8]
     let worker = Worker(
       broker: broker, ledger: PostgresLedger(pool: pool), registry: registry,
       configuration: WorkerConfiguration(
-        queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, $0 == SocialJobs.bulkQueue ? 3 : 2) })),
+        queues: Dictionary(uniqueKeysWithValues: registry.queues.map { ($0, slots[$0] ?? 2) })),
       logger: logger)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await worker.run() }

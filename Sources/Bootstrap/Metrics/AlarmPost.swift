@@ -18,6 +18,15 @@ struct AlarmPost: Sendable {
   /// - Throws: `Refused`, `HTTPClientError`.
   func send(_ message: AlarmMessage) async throws {
     let (request, body) = try webhook.request(message)
+    try await send(request, body)
+  }
+
+  /// Sends an alarm of the app, in JSON.
+  ///
+  /// - Throws: `Refused`, `HTTPClientError`.
+  func send(json body: [UInt8]) async throws { try await send(webhook.request(body), body) }
+
+  private func send(_ request: HTTPRequest, _ body: [UInt8]) async throws {
     let loop = EventLoop(name: "fanmill-alarms")
     defer { loop.stop() }
     let client = try HTTPClient(configuration: AlarmWebhook.configuration, loop: loop, logger: logger)

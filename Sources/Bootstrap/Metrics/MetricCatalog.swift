@@ -65,6 +65,10 @@ enum MetricCatalog {
     .init(
       .gauge, "fanmill_postgres_oldest_snapshot_seconds",
       "Age of the oldest snapshot held in Postgres; 0 if there is none. Rows of done jobs stay that long."),
+    .init(
+      .gauge, "fanmill_webhooks_stopped", "Webhooks that were paused after a day of failures, or disabled."),
+    .init(
+      .gauge, "fanmill_webhook_lag_seconds", "Age of the oldest event that waits for an active webhook; 0 if none."),
     .init(.gauge, "fanmill_quota_left", ["key", "budget"], "What is left of a YouTube key's budget today."),
     .init(.gauge, "fanmill_quota_limit", ["key", "budget"], "A YouTube key's daily budget."),
     .init(
@@ -81,6 +85,10 @@ enum MetricCatalog {
     .init(
       .counter, "fanmill_youtube_calls_total", ["outcome"],
       "Calls to YouTube, by outcome: answered, not_modified, refused, failed."),
+    .init(
+      .counter, "fanmill_webhook_attempts_total", ["outcome"],
+      "Attempts to deliver an event to a webhook, by what followed: delivered, retry, failed (for a day), paused, "
+        + "disabled, stopped, replaced."),
     .init(.counter, "fanmill_youtube_keys_disabled_total", "Keys disabled because YouTube refused them."),
     .init(
       .histogram, "fanmill_event_loop_lag_seconds", ["loop"],

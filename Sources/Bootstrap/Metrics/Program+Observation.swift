@@ -8,6 +8,7 @@ import HiredisClient
 import LibPQClient
 import Reactor
 import ServiceLifecycle
+import Social
 import SocialAdmin
 
 extension Program {
@@ -26,14 +27,7 @@ extension Program {
     watched.autoscaling = Autoscaling(minWorkers: settings.autoscalingMinimum, maxWorkers: settings.autoscalingMaximum)
     let size = settings.workerSize(known: kinds.queues)
     watched.usualConcurrency = max(1, size.totalConcurrency / max(1, size.concurrency.count))
-    if let url = settings.alarmWebhook {
-      guard let webhook = AlarmWebhook(url: url.value, secret: settings.alarmSecret?.value) else {
-        throw settings.refusal(
-          of: .alarmWebhook, because: "not the URL of a server that begins with https:// or http://")
-      }
-      let post = AlarmPost(webhook: webhook, logger: logger)
-      watched.deliver = { try await post.send($0) }
-    }
+    if let post = try alarmPost() { watched.deliver = { try await post.send($0) } }
     return [
       ProcessSampler(
         loops: [("redis", servers.redis.loop), ("postgres", servers.postgres.loop)], pool: servers.postgres,
@@ -42,6 +36,31 @@ extension Program {
       StackGauges(database: servers.database, factory: registry, logger: logger),
       StackWatch(watched, database: servers.database, broker: broker, logger: logger),
     ]
+  }
+
+  /// Sends alarms to the webhook of the settings; nil for none.
+  ///
+  /// - Throws: if the alarm webhook is unusable.
+  private func alarmPost() throws -> AlarmPost? {
+    guard let url = settings.alarmWebhook else { return nil }
+    guard let webhook = AlarmWebhook(url: url.value, secret: settings.alarmSecret?.value) else {
+      throw settings.refusal(
+        of: .alarmWebhook, because: "not the URL of a server that begins with https:// or http://")
+    }
+    return AlarmPost(webhook: webhook, logger: logger)
+  }
+
+  /// Sends webhooks' events; nil without a key to open their secrets with.
+  ///
+  /// - Parameter client: with `WebhookSender.configuration(allowsPrivate:)`.
+  /// - Throws: if the alarm webhook is unusable.
+  public func webhookSender(_ client: HTTPClient) throws -> WebhookSender? {
+    guard let key = settings.certificateKey else { return nil }
+    var alarm: WebhookSender.Alarm?
+    if let post = try alarmPost() { alarm = { try await post.send(json: $0.json()) } }
+    return WebhookSender(
+      client: client, secrets: WebhookSecrets(secret: key.value), allowsPrivate: settings.webhooksPrivate,
+      alarm: alarm)
   }
 
   /// Compares the process's clock with Postgres's, and reports an offset.

@@ -41,6 +41,7 @@ extension Program {
       schema: migrations.map { MigrationExamination($0) },
       more: [
         FeedPartitionExamination(), AddressExamination(), YouTubeExamination(rules: settings.lookupRules),
+        WebhookExamination(hasKey: settings.certificateKey != nil), ImportExamination(),
       ] + pictures, terms: Self.terms, logger: logger)
   }
 }

@@ -145,7 +145,7 @@ public struct NewPassword: Sendable {
   public let text: String
 
   /// - Parameter field: the request field that holds it.
-  /// - Throws: `invalid_password`.
+  /// - Throws: `invalid_FIELD`.
   public init(_ text: String, field: String = "password") throws(SocialError) {
     try FieldRules.password(text, field)
     self.text = text

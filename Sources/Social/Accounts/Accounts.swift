@@ -40,6 +40,13 @@ public enum Accounts {
       try await MediaLibrary.claim(avatar, by: id, in: transaction)
       try await transaction.execute("UPDATE accounts SET avatar_media = \(avatar.text) WHERE id = \(id)")
     }
+    try await transaction.execute(
+      """
+      SELECT \(WebhookEvents.noting(
+        .accountCreated, about: "'account/' || id", "jsonb_build_object('account', webhook_account(id))",
+        account: "id"))
+      FROM accounts WHERE id = \(id)
+      """)
     return (id, username)
   }
 

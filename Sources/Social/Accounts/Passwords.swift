@@ -5,15 +5,18 @@ public enum Passwords {
   /// A password that was correct when it was checked.
   public struct Checked: Sendable {
     public let account: Int
+    fileprivate let field: String
     fileprivate let hash: String
   }
 
   /// Checks that `password` is the account's. A wrong one counts against the account and the client, so that a stolen
   /// session cannot be used for guessing.
   ///
+  /// - Parameter field: the request field that holds it.
   /// - Throws: `wrong_password`, `too_many_attempts`, `busy`.
   public static func check(
-    _ password: String, of account: Int, from client: ClientAddress, hasher: PasswordHasher, attempts: AttemptBook,
+    _ password: String, _ field: String = "password", of account: Int, from client: ClientAddress,
+    hasher: PasswordHasher, attempts: AttemptBook,
     in pool: PostgresPool
   ) async throws -> Checked {
     let attempt = AttemptLimit.passwordOfAccount.from(client.key, to: String(account))
@@ -27,9 +30,9 @@ public enum Passwords {
       try await attempts.giveBack([attempt])
       throw error
     }
-    guard isRight, let hash = hashes.first ?? nil else { throw wrong }
+    guard isRight, let hash = hashes.first ?? nil else { throw wrong(field) }
     try await attempts.forget(attempt)
-    return Checked(account: account, hash: hash)
+    return Checked(account: account, field: field, hash: hash)
   }
 
   /// Checks that `password` is the account's, if the account has one.
@@ -73,7 +76,9 @@ public enum Passwords {
       "SELECT password_hash FROM accounts WHERE id = \(checked.account) FOR NO KEY UPDATE"
     ).decode(String?.self)
     // A hash renewed in the meantime still belongs to the same password.
-    guard let hash = hashes.first ?? nil, PasswordHash.areOfOnePassword(hash, checked.hash) else { throw wrong }
+    guard let hash = hashes.first ?? nil, PasswordHash.areOfOnePassword(hash, checked.hash) else {
+      throw wrong(checked.field)
+    }
   }
 
   /// Confirms a checked password, where nil means that the account has none.
@@ -83,10 +88,10 @@ public enum Passwords {
     if let checked { return try await confirm(checked, in: transaction) }
     let rows = try await transaction.query(
       "SELECT FROM accounts WHERE id = \(account) AND password_hash IS NULL FOR NO KEY UPDATE")
-    guard !rows.isEmpty else { throw wrong }
+    guard !rows.isEmpty else { throw wrong("password") }
   }
 
-  private static var wrong: SocialError {
-    SocialError(.wrongPassword, "this is not the account's password", field: "password")
+  private static func wrong(_ field: String) -> SocialError {
+    SocialError(.wrongPassword, "this is not the account's password", field: field)
   }
 }

@@ -53,23 +53,31 @@ public struct Meetings: Sendable {
     return (try await Self.read(id, of: host, in: transaction), code)
   }
 
-  /// Counts a meeting that an account is about to begin.
+  /// Counts a meeting that an account is about to begin, unless it may begin none.
   ///
-  /// - Throws: `too_many_attempts`.
-  public func allowBeginning(by host: Int) async throws {
+  /// - Throws: `adult_statement_needed`, `too_many_agreements`, `too_many_attempts`.
+  public func allowBeginning(by host: Int, in reader: some SocialReader) async throws {
+    try Self.requireAdult(try await reader.rows(Self.standing(of: host)))
     try await attempts.count(AttemptLimit.meetings.by(String(host)))
   }
 
   /// Requires that the account has stated to be an adult. Locks its row, so that it begins or joins one meeting at a
   /// time.
   private func requireAdult(_ account: Int, in transaction: PostgresTransaction) async throws {
-    let rows = try await transaction.query(
-      """
-      SELECT adult_since IS NOT NULL, (SELECT count(*) FROM agreement_copies WHERE account_id = \(account))
-      FROM accounts WHERE id = \(account) FOR NO KEY UPDATE
-      """
-    ).decode(Bool.self, Int.self)
-    guard let (isAdult, copies) = rows.first else { throw SocialError.notFound("account") }
+    try Self.requireAdult(try await transaction.query("\(Self.standing(of: account)) FOR NO KEY UPDATE"))
+  }
+
+  private static func standing(of account: Int) -> PostgresQuery {
+    """
+    SELECT adult_since IS NOT NULL, (SELECT count(*) FROM agreement_copies WHERE account_id = \(account))
+    FROM accounts WHERE id = \(account)
+    """
+  }
+
+  private static func requireAdult(_ rows: PostgresRows) throws {
+    guard let (isAdult, copies) = try rows.decode(Bool.self, Int.self).first else {
+      throw SocialError.notFound("account")
+    }
     guard isAdult else {
       throw SocialError(
         .adultStatementNeeded, #"agreements are for adults: state that you are one, with PATCH /v1/me {"adult": true}"#)

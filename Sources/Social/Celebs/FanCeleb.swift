@@ -21,6 +21,11 @@ public struct FanCeleb: Sendable, Hashable {
   /// The position in the fan's list, from 1.
   public let position: Int
 
+  /// When the fan can give the next heart; nil if it is now.
+  public func nextAt(now: Date) -> Date? {
+    recent.map { $0 + Hearts.pause / .seconds(1) }.flatMap { $0 > now ? $0 : nil }
+  }
+
   /// The columns that `init(row:)` reads, from the fan's celebs `f`, celebs `c` and their channels `k`.
   private static let columns = """
     c.platform, c.account, \(title), k.thumbnail, c.state, f.since, f.hearts, f.hearted_at, f.note, f.place

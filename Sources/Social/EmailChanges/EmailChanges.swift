@@ -101,7 +101,8 @@ public enum EmailChanges {
   ///
   /// - Throws: `confirmation_expired`, `email_taken`, `too_many_attempts`.
   public static func confirm(
-    _ text: String, from client: ClientAddress, attempts: AttemptBook, in pool: PostgresPool
+    _ text: String, from client: ClientAddress, attempts: AttemptBook,
+    in transact: (@escaping @Sendable (AppTransaction) async throws -> Void) async throws -> Void
   ) async throws {
     let attempt = AttemptLimit.resetTokenByClient.by(client.key)
     try attempts.refuseAgain(attempt)
@@ -110,7 +111,7 @@ public enum EmailChanges {
       throw expired
     }
     do {
-      try await pool.transaction { try await use(token, in: $0) }
+      try await transact { try await use(token, in: $0.sql) }
     } catch let error as SocialError where error.code == .confirmationExpired {
       // A 256-bit token cannot be guessed; the limit stops clients that try anyway.
       try await attempts.count(attempt)

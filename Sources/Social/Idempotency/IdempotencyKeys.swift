@@ -14,6 +14,19 @@ public enum IdempotencyKeys {
     case answered(status: Int, body: [UInt8])
   }
 
+  /// - Throws: `invalid_Idempotency-Key` unless the key has 1–255 characters.
+  public static func check(_ key: String) throws(SocialError) { try FieldRules.text(key, "Idempotency-Key", 1...255) }
+
+  /// Whether a request with the key was answered.
+  public static func isAnswered(_ key: String, of account: Int, in reader: some SocialReader) async throws -> Bool {
+    try await reader.rows(
+      """
+      SELECT EXISTS (
+        SELECT FROM idempotency_keys WHERE account_id = \(account) AND key = \(key) AND status IS NOT NULL
+      )
+      """)[0].decode(Bool.self)
+  }
+
   /// A request with a key.
   public struct Request: Sendable, Hashable {
     /// The requesting account; 0 for a request without one.
@@ -25,7 +38,7 @@ public enum IdempotencyKeys {
     /// - Parameter account: nil for a request without one.
     /// - Throws: `invalid_Idempotency-Key` unless the key has 1–255 characters.
     public init(_ key: String, account: Int?, hash: [UInt8]) throws(SocialError) {
-      try FieldRules.text(key, "Idempotency-Key", 1...255)
+      try IdempotencyKeys.check(key)
       self.account = account ?? 0
       self.key = key
       self.hash = hash

@@ -10,7 +10,48 @@ extension RouterMethods where Context == APIContext {
     _ operation: APIOperation,
     use handler: @Sendable @escaping (Request, APIContext) async throws -> some ResponseGenerator
   ) -> Self {
-    on(RouterPath(operation.path), method: operation.method.httpMethod, use: handler)
+    on(RouterPath(operation.path), method: operation.method.httpMethod) { request, context in
+      if operation.method == .post { _ = try request.idempotencyKey }
+      var response = try operation.response(to: request, with: try await handler(request, context), context)
+      operation.deprecation?.announce(in: &response.headers)
+      return response
+    }
+  }
+}
+
+extension APIOperation {
+  fileprivate func response(
+    to request: Request, with answer: some ResponseGenerator, _ context: APIContext
+  ) throws -> Response {
+    guard isConditional, let answer = answer as? Answer, answer.status == .ok else {
+      return try answer.response(from: request, context: context)
+    }
+    let tag = EntityTag(of: answer.body)
+    var response =
+      tag.isHeld(by: request)
+      ? Response(status: .notModified) : answer.response(from: request, context: context)
+    response.headers[.eTag] = tag.text
+    // A browser's session leaves nothing on a computer that others use.
+    response.headers[.cacheControl] = context.cookieToken == nil ? "private, no-cache" : "no-store"
+    return response
+  }
+}
+
+extension APIOperation.Deprecation {
+  /// `Deprecation` (RFC 9745), and a `Link` to the successor.
+  func announce(in headers: inout HTTPFields) {
+    headers[.deprecation] = "@\(since)"
+    headers[.link] = "<\(successor)>; rel=\"successor-version\""
+  }
+}
+
+extension HTTPField.Name {
+  fileprivate static var deprecation: Self { named("Deprecation") }
+  fileprivate static var link: Self { named("Link") }
+
+  private static func named(_ text: String) -> Self {
+    guard let name = Self(text) else { preconditionFailure("a token by RFC 9110") }
+    return name
   }
 }
 

@@ -72,8 +72,20 @@ struct APIOperation: Sendable {
   var isIdempotent = false
   /// Whether it spends from an hourly budget.
   var isBudgeted = false
+  /// Whether its 200 has an `ETag`, and a request that names it in `If-None-Match` gets a 304.
+  var isConditional = false
   /// Whether clients that ask for HTML get problems as pages.
   var answersPages = false
+  /// Nil unless the route will go.
+  var deprecation: Deprecation?
+
+  /// The end of a route that a later version drops.
+  struct Deprecation: Sendable {
+    /// Seconds since 1970.
+    let since: Int
+    /// Where its users go instead.
+    let successor: String
+  }
 
   var fullPath: String { path.hasPrefix("/") ? path : "/v1/\(path)" }
 
@@ -93,7 +105,8 @@ struct APIOperation: Sendable {
       errors += [.malformedBody, .bodyTooLarge]
       if body.contentType == "application/json" { errors += body.schema.properties.map { .invalid($0.name) } }
     }
-    if isIdempotent { errors += [.idempotencyKeyReused, .invalid("Idempotency-Key")] }
+    if isIdempotent { errors.append(.idempotencyKeyReused) }
+    if method == .post { errors.append(.invalid("Idempotency-Key")) }
     if isBudgeted { errors.append(.rateLimited) }
     // Reads may write too, such as a page of a feed that wakes its reader.
     if tag != .document { errors += [.internalError, .unavailable, .storageFull] }
@@ -104,11 +117,25 @@ struct APIOperation: Sendable {
     return errors.filter { seen.insert($0).inserted }.sorted { ($0.status, $0.code) < ($1.status, $1.code) }
   }
 
-  /// The headers of a request that the rules add.
+  /// The request's headers, with those that the rules add.
   var headers: [Parameter] {
     var headers = parameters.filter { $0.place == .header }
-    if isIdempotent { headers.append(.idempotencyKey) }
+    if method == .post { headers.append(isIdempotent ? .idempotencyKey : .spareIdempotencyKey) }
+    if isConditional { headers.append(.ifNoneMatch) }
     return headers
+  }
+
+  /// The outcomes, with those that the rules add.
+  var answers: [Outcome] {
+    var answers = outcomes
+    if isConditional {
+      for index in answers.indices where answers[index].status == 200 { answers[index].headers.append(.eTag) }
+      answers.append(.empty(304, "The client has it.", headers: [.eTag]))
+    }
+    if deprecation != nil {
+      for index in answers.indices { answers[index].headers.append(.deprecation) }
+    }
+    return answers
   }
 }
 
@@ -134,6 +161,17 @@ extension APIOperation.Parameter {
       "Makes the request run once: a repeated request with the same key gets the first one's answer.",
       example: "4b6f2a9e-7c1d"))
 
+  static let spareIdempotencyKey = header(
+    "Idempotency-Key",
+    .text(1...255).saying("Without effect: a repeated request does no harm.", example: "4b6f2a9e-7c1d"))
+
+  static let ifNoneMatch = header(
+    "If-None-Match", .text.saying("The `ETag` of what the client has.", example: .null))
+
+  static let cookieSession = header(
+    "Fanmill-Session",
+    .values(["cookie"]).saying("Keeps the token in a cookie of the browser (`Set-Cookie`), and out of the answer."))
+
   static let before = query("before", .cursor.saying("`next` of the page before."))
   static let limit = query("limit", .integer(1...100).saying("The most items of the page; 20 without it.", example: 20))
   static let username = path("name", .username, .notFound)
@@ -144,6 +182,10 @@ extension APIOperation.Parameter {
 extension [APIOperation.Parameter] {
   /// The parameters of a list that comes in pages.
   static let page: Self = [.before, .limit]
+  /// Those of a short list, which comes whole unless the client asks for pages.
+  static let part: Self = [
+    .before, .query("limit", .integer(1...100).saying("The most items of the page; all without it.", example: 20)),
+  ]
   /// The path of a celeb.
   static let celeb: Self = [.platform, .account]
 }
@@ -175,6 +217,10 @@ extension APIOperation.Body {
 extension APIOperation.Header {
   static let retryAfter = Self(name: "Retry-After", summary: "Seconds after which the request can be repeated.")
   static let eTag = Self(name: "ETag", summary: "The version, for If-None-Match.")
+  static let deprecation = Self(
+    name: "Deprecation", summary: "Since when the route is deprecated (RFC 9745); `Link` names its successor.")
+  static let contentRange = Self(name: "Content-Range", summary: "Which bytes of how many.")
+  static let location = Self(name: "Location", summary: "A signed address.")
   static let cacheControl = Self(name: "Cache-Control", summary: "How long the answer may be kept.")
   static let rateLimit = Self(name: "RateLimit", summary: "`\"NAME\";r=LEFT;t=SECONDS`: what is left of the budget.")
   static let rateLimitPolicy = Self(name: "RateLimit-Policy", summary: "`\"NAME\";q=LIMIT;w=3600`: the hourly budget.")

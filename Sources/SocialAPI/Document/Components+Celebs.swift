@@ -17,6 +17,7 @@ extension Components {
     names + [
       .required("since", .date), .required("count", .count, "Hearts given since then."),
       .nullable("recent", .date, "The last heart.", example: .null),
+      .nullable("nextAt", .date, "When the next heart is possible; null if it is now.", example: .null),
       .nullable("note", .text(0...500), "Visible only to the fan.", example: .null),
       .required("position", .integer(1...Int.max), "In the fan's list."),
     ]
@@ -50,6 +51,7 @@ extension Components {
   private static let id = "UCabcdefghijklmnopqrstuv"
 
   static let lookup = Schema.object(
+    .required("id", .uuid),
     .required("state", .values(Lookup.State.allCases.map(\.rawValue)), example: "done"),
     .required("items", .array(.named("Channel"))),
     .optional("retryAt", .date, "When a parked lookup resumes."),
@@ -86,7 +88,8 @@ extension Components {
   ).saying("What a certificate states.")
 
   static let purchase = Schema.object(
-    .required("source", .text, example: "notice"), .required("receipt", .text, "The store's id.", example: "r-1"),
+    .required("source", .values("operator", "notice", "storekit"), example: "notice"),
+    .required("receipt", .text, "The store's id.", example: "r-1"),
     .nullable("product", .text, "The store's id.", example: "two-places"),
     .required("celebs", .integer(1...1000), "How many places it grants.", example: 2),
     .nullable("grantedAt", .date, "Null if only its refund has arrived."),

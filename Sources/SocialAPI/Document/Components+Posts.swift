@@ -5,7 +5,7 @@ extension Components {
     .required("id", .id, "Increases over time."), .required("author", .named("Account")),
     .required("title", .text, example: "Dawn"), .required("description", .text, example: "Over the river."),
     .required("media", .array(.named("Picture")), "In the author's order."),
-    .nullable("image", .address, "The first picture, for clients that do not read `media`.", example: .null),
+    .nullable("image", .address.deprecated, "The first picture. Read `media`.", example: .null),
     .required("createdAt", .date), .nullable("editedAt", .date, "Null if it was never edited."),
     .required("likes", .count), .required("comments", .count), .required("isLiked", .boolean),
     .required("isMine", .boolean, example: true)

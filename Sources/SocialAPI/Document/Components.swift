@@ -55,11 +55,6 @@ extension Schema {
       .required("items", .array(item)),
       .nullable("next", .cursor, "`before` of the next page; null at the end."))
   }
-
-  /// A list that comes whole.
-  static func list(of item: Schema) -> Schema {
-    .object(.required("items", .array(item)), .required("next", .null, "The list comes whole."))
-  }
 }
 
 /// Limits that `Social` enforces and keeps to itself.

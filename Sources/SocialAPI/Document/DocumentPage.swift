@@ -139,6 +139,9 @@ struct DocumentPage: Sendable {
       "<h2>\(escaped(operation.summary))</h2>", "<p>\(route(operation))</p>",
       "<p class=\"quiet\"><code>\(operation.id)</code> · \(inline(operation.access.words))</p>",
     ]
+    if let deprecation = operation.deprecation {
+      parts.append("<p><strong>Deprecated</strong>: use \(inline("`\(deprecation.successor)`")).</p>")
+    }
     if !operation.details.isEmpty { parts.append("<p>\(inline(operation.details))</p>") }
     let parameters = operation.parameters.filter { $0.place != .header } + operation.headers
     if !parameters.isEmpty {
@@ -151,7 +154,7 @@ struct DocumentPage: Sendable {
       parts.append("<h3>Body</h3>\n<p>\(inline("`\(body.contentType)`"))</p>\n" + fields(of: body.schema))
     }
     parts.append("<h3>Answers</h3>")
-    parts += operation.outcomes.map { answer($0) }
+    parts += operation.answers.map { answer($0) }
     if !operation.errors.isEmpty {
       let rows = operation.errors.map { error in
         """
@@ -201,8 +204,13 @@ struct DocumentPage: Sendable {
 
   private static func fields(of schema: Schema) -> String {
     guard !schema.properties.isEmpty else { return "" }
-    let rows = schema.properties.map { row(name: $0.name, $0.schema, $0.isRequired ? "" : "optional") }
+    let rows = schema.properties.map { row(name: $0.name, $0.schema, place($0)) }
     return table(["Field", "Type"], rows)
+  }
+
+  private static func place(_ property: Schema.Property) -> String {
+    [property.isRequired ? nil : "optional", property.schema.isDeprecated ? "deprecated" : nil].compactMap(\.self)
+      .joined(separator: ", ")
   }
 
   private static func row(name: String, _ schema: Schema, _ place: String) -> String {

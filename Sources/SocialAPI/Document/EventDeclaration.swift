@@ -1,3 +1,5 @@
+import Social
+
 /// An event of the stream, as the document describes it.
 struct EventDeclaration: Sendable {
   let name: String
@@ -14,10 +16,14 @@ struct EventDeclaration: Sendable {
         .required("username", .username, example: "bob"), .optional("postId", .id, example: 42),
         .required("unread", .count, "Including this one.", example: 1))),
     EventDeclaration(
-      name: "comment", summary: "With the notification of a comment.",
+      name: "comment",
+      summary: """
+        With the notification of a comment on a post of the account's. With `comment`: one was added in a thread that \
+        the client shows, whoever wrote it.
+        """,
       schema: .object(
         .required("id", .id), .required("postId", .id), .required("username", .username, example: "bob"),
-        .required("text", .text, example: "What a light!"))),
+        .required("text", .text, example: "What a light!"), .optional("comment", .named("Comment")))),
     EventDeclaration(
       name: "message", summary: "A message came, or with `own`, another device of the account sent one.",
       schema: .object(
@@ -33,15 +39,16 @@ struct EventDeclaration: Sendable {
       schema: .object(.required("unread", .count, example: 0))),
     EventDeclaration(
       name: "lookup", summary: "A lookup that the account asked for has ended.",
-      schema: .object(.required("id", .uuid), .required("state", .text, example: "done"))),
+      schema: .object(.required("id", .uuid), .required("state", .values("done", "failed"), example: "done"))),
     EventDeclaration(
       name: "celeb", summary: "YouTube answered for a celeb of the account's.",
       schema: .object(
         .required("platform", .platform, example: "youtube"),
         .required("account", .text, example: "UCabcdefghijklmnopqrstuv"),
-        .required("title", .text, example: "An Artist"), .required("state", .text, example: "verified"))),
+        .required("title", .text, example: "An Artist"),
+        .required("state", .values(CelebState.allCases.map(\.rawValue)), example: "verified"))),
     EventDeclaration(
-      name: "top-ten", summary: "A celeb of the account's entered the top ten of a ranking for the first time.",
+      name: "top_ten", summary: "A celeb of the account's entered the top ten of a ranking for the first time.",
       schema: .object(
         .required("platform", .platform), .required("account", .text, example: "an.artist"),
         .required("title", .text, example: "an.artist"), .required("by", .values("hearts", "followers")),
@@ -52,17 +59,14 @@ struct EventDeclaration: Sendable {
         .required("id", .id),
         .required("state", .values("open", "joined", "sealed", "withdrawn", "ended"), example: "joined"))),
     EventDeclaration(
-      name: "comment-added", summary: "In a thread that the client shows.",
-      schema: .object(.required("postId", .id), .required("comment", .named("Comment")))),
-    EventDeclaration(
-      name: "comment-removed", summary: "In a thread that the client shows.",
+      name: "comment_deleted", summary: "In a thread that the client shows.",
       schema: .object(.required("postId", .id), .required("id", .id))),
     EventDeclaration(
-      name: "counts", summary: "The counts of a post that the client shows: at once, and after changes.",
+      name: "likes", summary: "The counts of a post that the client shows: at once, and after changes.",
       schema: .object(.required("postId", .id), .required("likes", .count), .required("comments", .count)),
       hasID: false),
     EventDeclaration(
-      name: "post-removed", summary: "A post that the client shows is gone.",
+      name: "post_deleted", summary: "A post that the client shows is gone.",
       schema: .object(.required("postId", .id))),
     EventDeclaration(
       name: "reset", summary: "The client missed too much: read everything again.", schema: .object([])),
@@ -72,5 +76,5 @@ struct EventDeclaration: Sendable {
   var example: String { (hasID ? "id: 7-3-120-2-1\n" : "") + "event: \(name)\ndata: \(schema.sample.text)\n\n" }
 
   /// The beginning of a stream.
-  static let example = "retry: 3000\n: listening\n\n" + (all.first?.example ?? "")
+  static let example = "retry: 3000\nid: 7-3-120-2-0\n: listening\n\n" + (all.first?.example ?? "")
 }

@@ -28,7 +28,10 @@ enum OpenAPIDocument {
   static let introduction = """
     A backend for follower and fan apps. Bodies are JSON in UTF-8, and times are ISO 8601 in UTC. Lists come in pages: \
     `{"items": […], "next": CURSOR}`, with `?before=CURSOR&limit=N`. An error is `application/problem+json` with a \
-    stable `code`. Clients must accept fields that they do not know.
+    stable `code`; a 503 without `Retry-After` lasts, because the server's operator has turned something off. A \
+    POST may be repeated with the same `Idempotency-Key`, and does its work once. Whoever holds an answer with an \
+    `ETag` may send the tag as `If-None-Match`, and gets a 304 while it is current. `RateLimit` states what is left of \
+    an hourly budget, and `Deprecation` that a route will go. Clients must accept fields that they do not know.
     """
 
   private static func tag(_ tag: APIOperation.Tag) -> JSONLiteral {
@@ -68,6 +71,7 @@ enum OpenAPIDocument {
       ("tags", [.string(operation.tag.rawValue)]),
       ("summary", .string(operation.summary)),
       ("description", .string(details)),
+      ("deprecated", operation.deprecation == nil ? nil : true),
       ("security", security(operation.access)),
       ("parameters", parameters.isEmpty ? nil : .array(parameters.map(parameter))),
       ("requestBody", operation.body.map(body)),
@@ -117,7 +121,7 @@ enum OpenAPIDocument {
   // MARK: Responses
 
   private static func responses(_ operation: APIOperation) -> JSONLiteral {
-    var responses: [(String, JSONLiteral?)] = operation.outcomes.map { ("\($0.status)", json($0, of: operation)) }
+    var responses: [(String, JSONLiteral?)] = operation.answers.map { ("\($0.status)", json($0, of: operation)) }
     var statuses: [Int] = []
     for error in operation.errors where statuses.last != error.status { statuses.append(error.status) }
     for status in statuses {
@@ -155,19 +159,16 @@ enum OpenAPIDocument {
 
   private static func problem(_ errors: [ProblemCode], alsoAsPage: Bool = false) -> JSONLiteral {
     let meanings = errors.map { "`\($0.code)`: \($0.meaning)" }.joined(separator: "\n\n")
-    let codes = JSONLiteral.array(errors.map { .string($0.code) })
     let media: JSONLiteral = .fields([
-      (
-        "schema",
-        ["allOf": [["$ref": "#/components/schemas/Problem"], ["properties": ["code": ["enum": codes]]]]]
-      ),
-      ("example", errors.first?.example),
+      ("schema", ["$ref": "#/components/schemas/Problem"]), ("example", errors.first?.example),
     ])
     var content: [JSONLiteral.Field] = [JSONLiteral.Field(name: "application/problem+json", value: media)]
     if alsoAsPage { content.append(JSONLiteral.Field(name: "text/html", value: ["schema": ["type": "string"]])) }
     return .fields([
       ("description", .string(meanings)), ("headers", json(errors.flatMap(\.headers).uniqued)),
       ("content", .object(content)),
+      // Not in the schema: a generated client must read a code that a later version adds.
+      ("x-codes", .array(errors.map { .string($0.code) })),
     ])
   }
 
@@ -189,8 +190,10 @@ enum OpenAPIDocument {
         ],
         "cookie": [
           "type": "apiKey", "in": "cookie", "name": "fanmill_session",
-          "description":
-            "The same token, for browsers: a session that was opened with the header `Fanmill-Session: cookie`.",
+          "description": """
+          The same token, for browsers: a session that was opened with the header `Fanmill-Session: cookie`. \
+          `__Host-fanmill_session` on a server with TLS.
+          """,
         ],
         "uploadToken": [
           "type": "apiKey", "in": "header", "name": "Upload-Token",
@@ -207,12 +210,13 @@ extension ProblemCode {
   /// The codes of all routes, and of requests that reach none, by status.
   static let all: [ProblemCode] = {
     var seen: Set<ProblemCode> = []
-    return ([.malformedRequest] + APIOperation.all.flatMap(\.errors)).filter { seen.insert($0).inserted }
+    return ([.malformedRequest, .requestTimeout, .tooManyConnections, .noRoom] + APIOperation.all.flatMap(\.errors))
+      .filter { seen.insert($0).inserted }
       .sorted { ($0.status, $0.code) < ($1.status, $1.code) }
   }()
 
-  /// Its name among the document's responses: two codes have two statuses each.
-  var key: String { ["moved", "storage_full"].contains(code) ? "\(code)_\(status)" : code }
+  /// Its name among the document's responses: some codes have two statuses.
+  var key: String { ["moved", "storage_full", "too_many_connections"].contains(code) ? "\(code)_\(status)" : code }
 
   /// The problem in the form that clients get.
   var example: JSONLiteral {
@@ -244,7 +248,8 @@ extension ProblemCode {
 
   private static let titles = [
     301: "Moved Permanently", 308: "Permanent Redirect", 400: "Bad Request", 401: "Unauthorized", 403: "Forbidden",
-    404: "Not Found", 409: "Conflict", 410: "Gone", 413: "Content Too Large", 415: "Unsupported Media Type",
+    404: "Not Found", 408: "Request Timeout", 409: "Conflict", 410: "Gone", 413: "Content Too Large",
+    415: "Unsupported Media Type",
     422: "Unprocessable Content", 429: "Too Many Requests", 500: "Internal Server Error", 503: "Service Unavailable",
     507: "Insufficient Storage",
   ]

@@ -20,6 +20,10 @@ extension ProblemCode {
   // MARK: Any request
 
   static let malformedBody = ProblemCode(400, "malformed_body", "The body cannot be read in its media type.")
+  static let requestTimeout = ProblemCode(408, "request_timeout", "The client sent too slowly.")
+  static let tooManyConnections = ProblemCode(
+    429, "too_many_connections", "The client has as many connections open as it may.")
+  static let noRoom = ProblemCode(503, "too_many_connections", "The server has as many connections open as it can.")
   static let malformedRequest = ProblemCode(400, "malformed_request", "The request is not well-formed.")
   static let notSignedIn = ProblemCode(
     401, "not_signed_in", "The request has no token, or its token is unknown or expired.")
@@ -55,6 +59,7 @@ extension ProblemCode {
   static let emailTaken = ProblemCode(409, "email_taken", "Another account has the email address.")
   static let noPassword = ProblemCode(
     409, "no_password", "The account has neither a password nor an email address: an operator can delete it.")
+  static let noEmail = ProblemCode(409, "no_email", "The account has no email address.")
   static let resetExpired = ProblemCode(410, "reset_expired", "The token is expired or was used.")
   static let confirmationExpired = ProblemCode(
     410, "confirmation_expired", "The token is expired or was used, or a later one replaced it.")
@@ -142,7 +147,7 @@ extension ProblemCode {
   static let readOnly = ProblemCode(403, "read_only", "The token may only read.")
   static let adminOnly = ProblemCode(403, "admin_only", "The route is for operators.")
   static let unknownQueue = ProblemCode(404, "unknown_queue", "No queue has this name.")
-  static let alreadyOwed = ProblemCode(409, "already_owed", "A pending job has this unique key.")
+  static let alreadyPending = ProblemCode(409, "already_pending", "A pending job has this unique key.")
   static let unknownKind = ProblemCode(422, "unknown_kind", "No job has this kind.")
   static let notSampled = ProblemCode(503, "not_sampled", "The queues have not been sampled for a minute.")
 }

@@ -32,6 +32,8 @@ struct Schema: Sendable, Hashable {
   var form: Form
   var summary = ""
   var isNullable = false
+  /// Whether a later version drops the field.
+  var isDeprecated = false
   /// The value in examples; nil to compose one from the form.
   var example: JSONLiteral?
 
@@ -42,6 +44,12 @@ struct Schema: Sendable, Hashable {
     var schema = self
     schema.summary = summary
     if let example { schema.example = example }
+    return schema
+  }
+
+  var deprecated: Schema {
+    var schema = self
+    schema.isDeprecated = true
     return schema
   }
 
@@ -62,6 +70,8 @@ extension Schema {
   static let integer = Schema(.integer(nil))
   static let count = Schema(.integer(0...Int.max))
   static let text = Schema(.string(Text()))
+  /// The bytes of a body, as generators of clients know them.
+  static let binary = Schema(.string(Text(format: "binary"))).saying("The bytes.")
   static let date = Schema(.string(Text(format: "date-time"))).saying("", example: "2026-11-27T09:30:00.000Z")
 
   static func integer(_ range: ClosedRange<Int>) -> Schema { Schema(.integer(range)) }
@@ -228,6 +238,7 @@ extension Schema {
       let all = schemas.map(\.json) + (isNullable ? [["type": "null"] as JSONLiteral] : [])
       fields.append(("oneOf", .array(all)))
     }
+    if isDeprecated { fields.append(("deprecated", true)) }
     if !summary.isEmpty { fields.append(("description", .string(summary))) }
     return .fields(fields)
   }

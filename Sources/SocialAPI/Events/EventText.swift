@@ -11,18 +11,17 @@ import Social
 /// | event | data |
 /// |---|---|
 /// | `notification` | `{id, type, username, postId?, unread}` |
-/// | `comment` | `{id, postId, username, text}`, on a post of the account's |
+/// | `comment` | `{id, postId, username, text}`, on a post of the account's; with `comment`, in a thread that the client has open |
 /// | `message` | `{id, username, own, text, createdAt}`; with `own`, sent from another device to `username` |
 /// | `read` | `{username, upTo, unread}`: a conversation was read on another device |
 /// | `checked` | `{unread}`: notifications were checked on another device |
 /// | `lookup` | `{id, state}` |
 /// | `celeb` | `{platform, account, title, state}`: YouTube was asked for one of the account's |
-/// | `top-ten` | `{platform, account, title, by, window, rank}`: one of the account's celebs, the first time |
+/// | `top_ten` | `{platform, account, title, by, window, rank}`: one of the account's celebs, the first time |
 /// | `agreement` | `{id, state}`: a meeting or an agreement of the account's has changed |
-/// | `comment-added` | `{postId, comment}`, in a thread that the client has open |
-/// | `comment-removed` | `{postId, id}` |
-/// | `counts` | `{postId, likes, comments}` |
-/// | `post-removed` | `{postId}` |
+/// | `comment_deleted` | `{postId, id}` |
+/// | `likes` | `{postId, likes, comments}` |
+/// | `post_deleted` | `{postId}` |
 /// | `reset` | `{}`: too much was missed; read all again |
 enum EventText {
   private struct NotificationData: Encodable {
@@ -83,7 +82,10 @@ enum EventText {
   }
 
   private struct ThreadCommentData: Encodable {
+    let id: Int
     let postId: Int
+    let username: String
+    let text: String
     let comment: CommentView
   }
 
@@ -102,8 +104,9 @@ enum EventText {
 
   private struct ResetData: Encodable {}
 
-  /// The opening of every stream: how long a client waits before it reconnects, in milliseconds.
-  static let opening = "retry: 3000\n: listening\n\n"
+  /// The opening of a stream: how long a client waits before it reconnects, in milliseconds, and from where it resumes
+  /// if it loses the connection before the first event.
+  static func opening(_ cursor: EventFeedCursor) -> String { "retry: 3000\n\(id(cursor)): listening\n\n" }
   static let silence = ": \n\n"
 
   /// An event without its id: the same text for all listeners.
@@ -141,15 +144,18 @@ enum EventText {
       let data = TopTenData(
         platform: account.platform.rawValue, account: account.name, title: title, by: measure.rawValue,
         window: window.rawValue, rank: rank)
-      return ("top-ten", try json(data))
+      return ("top_ten", try json(data))
     case .agreement(let id, let state): return ("agreement", try json(AgreementData(id: id, state: state)))
     case .threadComment(let comment, let post):
-      return ("comment-added", try json(ThreadCommentData(postId: post, comment: CommentView(comment))))
+      let data = ThreadCommentData(
+        id: comment.id, postId: post, username: comment.author.username, text: comment.text,
+        comment: CommentView(comment))
+      return ("comment", try json(data))
     case .threadCommentRemoved(let id, let post):
-      return ("comment-removed", try json(RemovedCommentData(postId: post, id: id)))
+      return ("comment_deleted", try json(RemovedCommentData(postId: post, id: id)))
     case .counts(let counts):
-      return ("counts", try json(CountsData(postId: counts.post, likes: counts.likes, comments: counts.comments)))
-    case .postRemoved(let post): return ("post-removed", try json(PostData(postId: post)))
+      return ("likes", try json(CountsData(postId: counts.post, likes: counts.likes, comments: counts.comments)))
+    case .postRemoved(let post): return ("post_deleted", try json(PostData(postId: post)))
     case .reset: return ("reset", try json(ResetData()))
     }
   }

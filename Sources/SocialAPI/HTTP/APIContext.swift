@@ -8,6 +8,8 @@ public struct APIContext: RequestContext, Sendable {
   public var coreContext: CoreRequestContextStorage
   /// The session's token and account; nil without a session.
   var session: Session?
+  /// The token of a cookie session, not yet resolved; nil if the request carries none that counts.
+  var cookieToken: String?
   /// The bearer's rights on operators' routes; nil unless the request carries an operators' token.
   var operatorRole: Operator.Role?
   /// The client's connection.
@@ -47,7 +49,7 @@ public struct APIContext: RequestContext, Sendable {
   /// - Throws: `not_signed_in`.
   var signedIn: Session {
     get throws(SocialError) {
-      guard let session else { throw Self.notSignedIn }
+      guard let session else { throw cookieToken == nil ? Self.notSignedIn : Sessions.ended }
       return session
     }
   }

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import Hummingbird
 import Social
@@ -6,6 +7,8 @@ import Social
 struct Answer: ResponseGenerator, Sendable {
   var status: HTTPResponse.Status
   var body: [UInt8]
+  /// Additional headers; they are not stored under an Idempotency-Key.
+  var headers: HTTPFields = [:]
 
   init(_ status: HTTPResponse.Status = .ok, _ value: some Encodable) throws {
     self.status = status
@@ -19,10 +22,19 @@ struct Answer: ResponseGenerator, Sendable {
 
   static let noContent = Answer(status: .noContent, body: [])
 
+  static func noContent(_ header: HTTPField) -> Answer {
+    var answer = noContent
+    answer.headers.append(header)
+    return answer
+  }
+
   func response(from request: Request, context: some RequestContext) -> Response {
-    guard !body.isEmpty else { return Response(status: status, headers: [.cacheControl: "no-store"]) }
+    var headers: HTTPFields = [.cacheControl: "no-store"]
+    headers.append(contentsOf: self.headers)
+    guard !body.isEmpty else { return Response(status: status, headers: headers) }
+    headers[.contentType] = "application/json; charset=utf-8"
     return Response(
-      status: status, headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
+      status: status, headers: headers,
       body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
   }
 }
@@ -59,8 +71,29 @@ extension Request {
     return try PageRequest(before: try number("before"), limit: limit)
   }
 
+  /// The part of a short list that the query selects; all of it without `limit`. The cursor counts the items before.
+  ///
+  /// - Throws: `invalid_before`, `invalid_limit`.
+  func part<Item>(of items: [Item]) throws -> Page<Item> {
+    let limit = try number("limit")
+    let page = try PageRequest(before: try number("before"), limit: limit ?? PageRequest.limits.upperBound)
+    let rest = items.dropFirst(page.before ?? 0)
+    let part = limit.map { rest.prefix($0) } ?? rest
+    return Page(items: Array(part), next: part.endIndex < items.endIndex ? part.endIndex : nil)
+  }
+
   /// The value of `?query=`; empty if missing.
-  var searchQuery: String { uri.queryParameters["query"].map(String.init) ?? "" }
+  var searchQuery: String { formValue("query") ?? "" }
+
+  /// A query value in form encoding, with `+` for a space. nil if it is missing or not UTF-8.
+  func formValue(_ name: String) -> String? {
+    for pair in (uri.query ?? "").split(separator: "&") {
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard parts.count == 2, parts[0] == name else { continue }
+      return parts[1].replacing("+", with: " ").removingPercentEncoding
+    }
+    return nil
+  }
 
   private func number(_ name: String) throws -> Int? {
     guard let text = uri.queryParameters[name[...]] else { return nil }

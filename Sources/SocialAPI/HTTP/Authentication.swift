@@ -6,18 +6,23 @@ import LibPQClient
 import Logging
 import Social
 
-/// Resolves a request's bearer token to its session. A token without a session is refused. A request without a token
-/// continues, and routes that need an account refuse it.
+/// Resolves a request's token, of its header or its cookie, to its session. A token without a session is refused. A
+/// request without a token continues, and routes that need an account refuse it; so does one whose cookie's session has
+/// ended, since browsers send a cookie unasked, also to sign in again.
 struct Authentication: RouterMiddleware {
   let pool: PostgresPool
 
   func handle(
     _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
   ) async throws -> Response {
-    guard request.bearerToken != nil else { return try await next(request, context) }
-    let token = try request.sessionToken()
+    guard request.bearerToken != nil || context.cookieToken != nil else { return try await next(request, context) }
     var context = context
-    context.session = APIContext.Session(token: token, viewer: try await Sessions.going(token, in: pool))
+    do {
+      let token = try context.sessionToken(of: request)
+      context.session = APIContext.Session(token: token, viewer: try await Sessions.going(token, in: pool))
+    } catch let error as SocialError where error.code == .notSignedIn && request.bearerToken == nil {
+      context.session = nil
+    }
     return try await next(request, context)
   }
 }
@@ -71,16 +76,18 @@ public struct AdminToken: Sendable {
   func matches(_ text: String) -> Bool { isEqualInConstantTime(SHA256.hash(of: text.utf8), digest) }
 }
 
-extension Request {
+extension APIContext {
   /// The session token, not yet resolved.
   ///
   /// - Throws: `not_signed_in`.
-  func sessionToken() throws(SocialError) -> SessionToken {
-    guard let text = bearerToken else { throw APIContext.notSignedIn }
+  func sessionToken(of request: Request) throws(SocialError) -> SessionToken {
+    guard let text = request.bearerToken ?? cookieToken else { throw Self.notSignedIn }
     guard let token = SessionToken(text) else { throw Sessions.ended }
     return token
   }
+}
 
+extension Request {
   /// The token in `Authorization: Bearer`.
   var bearerToken: String? {
     guard let header = headers[.authorization] else { return nil }

@@ -89,8 +89,19 @@ extension Request {
   ///
   /// - Throws: `invalid_Idempotency-Key`.
   func idempotencyKey(saying said: [UInt8], by account: Int) throws(SocialError) -> IdempotencyKeys.Request? {
-    guard let key = headers[.idempotencyKey] else { return nil }
+    guard let key = try idempotencyKey else { return nil }
     return try IdempotencyKeys.Request(key, account: account, hash: fingerprint(said))
+  }
+
+  /// The `Idempotency-Key`; nil if the request has none.
+  ///
+  /// - Throws: `invalid_Idempotency-Key`.
+  var idempotencyKey: String? {
+    get throws(SocialError) {
+      guard let key = headers[.idempotencyKey] else { return nil }
+      try IdempotencyKeys.check(key)
+      return key
+    }
   }
 
   /// The request's fingerprint: a hash of method, path and body.

@@ -112,7 +112,7 @@ struct Problem: Error, Encodable {
     switch code {
     case .notFound, .celebNotRegistered, .wrongCode: .notFound
     case .usernameTaken, .emailTaken, .cannotFollowYourself, .cannotMessageYourself, .cannotBlockYourself,
-      .cannotReportYourself, .cannotMeetYourself, .noPassword, .celebLimit, .celebRegistered, .receiptTaken,
+      .cannotReportYourself, .cannotMeetYourself, .noPassword, .noEmail, .celebLimit, .celebRegistered, .receiptTaken,
       .mediaInUse,
       .mediaQuota, .meetingEnded, .meetingNotOpened, .messageDiffers, .sealsDiffer, .tooManyAgreements:
       .conflict
@@ -141,6 +141,8 @@ struct Problem: Error, Encodable {
 
 /// Turns every error into a problem response. Server faults are logged, and the client gets no details.
 struct ProblemMiddleware: RouterMiddleware {
+  let cookie: SessionCookie
+
   func handle(
     _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
   ) async throws -> Response {
@@ -161,7 +163,13 @@ struct ProblemMiddleware: RouterMiddleware {
           "cannot serve a request now",
           metadata: ["path": "\(LoggedPath.shown(request.uri.path))", "error": "\(error)"])
       }
-      return try problem.response()
+      var response = try problem.response()
+      // The session is over: the browser need not send its token again. Routes for operators, which read no sessions,
+      // refuse with the same code, and the session goes on.
+      if (error as? SocialError)?.code == .notSignedIn, cookie.token(of: request) != nil {
+        response.headers.append(cookie.forget)
+      }
+      return response
     }
   }
 }

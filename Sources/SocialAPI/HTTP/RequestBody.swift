@@ -47,7 +47,8 @@ extension Problem {
       return
     }
     let field = path.map { $0.intValue.map(String.init) ?? $0.stringValue }.joined(separator: ".")
-    self.init(.unprocessableContent, "invalid_\(field)", "\(field) \(what)", field: field)
+    // The code of an element is the list's, so that codes are a closed set.
+    self.init(.unprocessableContent, "invalid_\(path[0].stringValue)", "\(field) \(what)", field: field)
   }
 
   private static func article(_ type: any Any.Type) -> String {

@@ -71,9 +71,14 @@ extension HTTPField.Name {
 /// A path for the log: without the token that some routes contain, which a reader of the log could use before its owner
 /// does.
 enum LoggedPath {
+  /// The last three are the web client's pages for the same tokens.
+  private static let secrets = [
+    "/v1/password-resets/", "/v1/email-confirmations/", "/v1/account-deletions/", "/v1/account-exports/", "/reset/",
+    "/confirm/", "/delete/",
+  ]
+
   static func shown(_ path: String) -> String {
-    let secret = ["/v1/password-resets/", "/v1/email-confirmations/"].first { path.hasPrefix($0) }
-    return secret.map { $0 + "…" } ?? path
+    secrets.first { path.hasPrefix($0) }.map { $0 + "…" } ?? path
   }
 }
 

@@ -12,6 +12,7 @@ struct AccountRoutes: Sendable {
   let confirmsSignUp: Bool
   /// Whether a new account's owner must state to be an adult.
   let asksAdults: Bool
+  let cookie: SessionCookie
 
   func add(to group: RouterGroup<APIContext>) {
     group.on(.openAccount, use: open)
@@ -36,7 +37,9 @@ struct AccountRoutes: Sendable {
   private struct Opened: Encodable {
     var id: Int
     var username: String
-    /// nil if the address must be confirmed first.
+    /// False if the address must be confirmed before the first sign-in.
+    var isConfirmed: Bool
+    /// nil if the address must be confirmed first, and for a cookie session.
     var token: String?
   }
 
@@ -61,22 +64,22 @@ struct AccountRoutes: Sendable {
     try await attempts.countSignUp(by: context.client.key)
     let hash = try await hasher.hash(registration.password, for: context.client.key)
     let origin = SessionOrigin(context.client, client: request.headers[.userAgent])
-    let opened = try await jobs.transaction { transaction -> Opened? in
+    let opened = try await jobs.transaction { transaction -> (id: Int, username: String, token: SessionToken?)? in
       if let key, try await IdempotencyKeys.claim(key, in: transaction.sql) != .first { return nil }
       let (id, username) = try await Accounts.open(registration, passwordHash: hash, in: transaction.sql)
-      var opened = Opened(id: id, username: username, token: nil)
+      var token: SessionToken?
       if confirmsSignUp {
         try await EmailChanges.requestFirst(registration.email, for: id, in: transaction)
       } else {
-        opened.token = try await Sessions.open(for: id, from: origin, in: transaction.sql).text
+        token = try await Sessions.open(for: id, from: origin, in: transaction.sql)
       }
       if let key {
         // Stored without the token: only a hash of the token is stored anywhere.
         try await IdempotencyKeys.record([(key, 201, [])], in: transaction.sql)
       }
-      return opened
+      return (id, username, token)
     }
-    if let opened { return try Answer(.created, opened) }
+    if let opened { return try answer(opened.id, opened.username, opened.token, to: request) }
     // A repeated request: with the right password it gets a session of the account that the first one opened.
     let known = try await Sessions.authenticate(
       email: registration.email, password: registration.password, from: context.client, hasher: hasher,
@@ -88,7 +91,18 @@ struct AccountRoutes: Sendable {
       token = nil
     }
     let username = try await Accounts.own(known.account, in: pool).profile.username
-    return try Answer(.created, Opened(id: known.account, username: username, token: token?.text))
+    return try answer(known.account, username, token, to: request)
+  }
+
+  private func answer(
+    _ id: Int, _ username: String, _ token: SessionToken?, to request: Request
+  ) throws -> Answer {
+    let isKept = request.wantsCookie
+    var answer = try Answer(
+      .created,
+      Opened(id: id, username: username, isConfirmed: token != nil, token: isKept ? nil : token?.text))
+    if isKept, let token { answer.headers.append(cookie.keep(token)) }
+    return answer
   }
 
   private struct Credentials: Decodable {
@@ -96,7 +110,10 @@ struct AccountRoutes: Sendable {
     var password: String
   }
 
-  private struct Token: Encodable { var token: String }
+  private struct Token: Encodable {
+    /// nil for a cookie session.
+    var token: String?
+  }
 
   /// A repeated request opens another session: tokens are not stored, so the first one cannot be sent again.
   @Sendable private func signIn(_ request: Request, _ context: APIContext) async throws -> Answer {
@@ -106,12 +123,15 @@ struct AccountRoutes: Sendable {
       attempts: attempts, in: pool)
     let origin = SessionOrigin(context.client, client: request.headers[.userAgent])
     let token = try await jobs.transaction { try await Sessions.open(for: known, from: origin, in: $0.sql) }
-    return try Answer(.created, Token(token: token.text))
+    guard request.wantsCookie else { return try Answer(.created, Token(token: token.text)) }
+    var answer = try Answer(.created, Token())
+    answer.headers.append(cookie.keep(token))
+    return answer
   }
 
   @Sendable private func signOut(_ request: Request, _ context: APIContext) async throws -> Answer {
     let session = try context.signedIn
     try await jobs.transaction { try await Sessions.close(session.token, in: $0.sql) }
-    return .noContent
+    return context.cookieToken == nil ? .noContent : .noContent(cookie.forget)
   }
 }

@@ -126,11 +126,6 @@ struct AgreementRoutes: Sendable {
     let text: String
   }
 
-  private struct TemplateList: Encodable {
-    let items: [TemplateView]
-    let next = Nullable<Int>(nil)
-  }
-
   /// In the language of `?language=`.
   @Sendable private func templates(_ request: Request, _ context: APIContext) async throws -> Answer {
     _ = try context.viewer
@@ -140,10 +135,10 @@ struct AgreementRoutes: Sendable {
       let all = AgreementTemplate.Language.allCases.map(\.rawValue).joined(separator: " or ")
       throw SocialError(.invalid("language"), "language must be \(all)", field: "language")
     }
-    let items = AgreementTemplate.all(in: language).map {
-      TemplateView(id: $0.id, language: language.rawValue, title: $0.title, text: $0.text)
-    }
-    return try Answer(.ok, TemplateList(items: items))
+    let page = try request.part(of: AgreementTemplate.all(in: language))
+    return try Answer(
+      .ok,
+      PageView(page) { TemplateView(id: $0.id, language: language.rawValue, title: $0.title, text: $0.text) })
   }
 
   // MARK: Backup

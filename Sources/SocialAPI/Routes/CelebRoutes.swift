@@ -49,27 +49,17 @@ struct CelebRoutes: Sendable {
     return try Answer(.ok, CelebProfileView(celeb))
   }
 
-  private struct History: Encodable {
-    let items: [RankPointView]
-    let next = Nullable<Int>(nil)
-  }
-
   @Sendable private func history(_ request: Request, _ context: APIContext) async throws -> Answer {
     _ = try context.viewer
     let account = try context.celebAccount()
     let key = try request.rankingKey(on: account.platform.rawValue)
     let points = try await Rankings.history(of: account, in: key, in: reads)
-    return try Answer(.ok, History(items: points.map(RankPointView.init)))
-  }
-
-  private struct Own: Encodable {
-    let items: [CelebView]
-    let next = Nullable<Int>(nil)
+    return try Answer(.ok, PageView(try request.part(of: points), RankPointView.init))
   }
 
   @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {
     let celebs = try await Celebs.list(of: try context.viewer.id, in: pool)
-    return try Answer(.ok, Own(items: celebs.map(CelebView.init)))
+    return try Answer(.ok, PageView(try request.part(of: celebs), CelebView.init))
   }
 
   @Sendable private func register(_ request: Request, _ context: APIContext) async throws -> Answer {

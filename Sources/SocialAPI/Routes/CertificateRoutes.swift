@@ -62,13 +62,12 @@ struct CertificateRoutes: Sendable {
     guard let file = try await CertificateCard.file(form, of: token, by: jobs, in: pool) else {
       return Response(status: .accepted, headers: [.retryAfter: "1", .cacheControl: "no-store"])
     }
-    let tag = "\"\(SHA256.hash(of: file).prefix(12).hexadecimal)\""
-    let headers: HTTPFields = [
-      .contentType: form.contentType, .cacheControl: "public, max-age=300", .eTag: tag,
-      .xContentTypeOptions: "nosniff",
-      .contentSecurityPolicy: "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
-    ]
-    if request.headers[.ifNoneMatch] == tag { return Response(status: .notModified, headers: headers) }
+    let tag = EntityTag(of: file)
+    var headers: HTTPFields = [.cacheControl: "public, max-age=300", .eTag: tag.text]
+    if tag.isHeld(by: request) { return Response(status: .notModified, headers: headers) }
+    headers[.contentType] = form.contentType
+    headers[.xContentTypeOptions] = "nosniff"
+    headers[.contentSecurityPolicy] = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
     return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: file)))
   }
 

@@ -1,11 +1,10 @@
-import Cryptography
 import HTTPTypes
 import Hummingbird
 import Social
 
 /// `openapi.json`, and `/docs`: the same for readers. Public.
 struct DocumentRoutes: Sendable {
-  private static let tag = "\"\(SHA256.hash(of: OpenAPIDocument.bytes).prefix(12).hexadecimal)\""
+  private static let tag = EntityTag(of: OpenAPIDocument.bytes)
   /// Clients ask again before they use a kept copy: an update of the server changes it.
   private static let caching = "public, no-cache"
   private static let policy =
@@ -19,8 +18,8 @@ struct DocumentRoutes: Sendable {
   }
 
   @Sendable private func document(_ request: Request, _ context: APIContext) async throws -> Response {
-    var headers: HTTPFields = [.cacheControl: Self.caching, .eTag: Self.tag]
-    if request.headers[.ifNoneMatch] == Self.tag { return Response(status: .notModified, headers: headers) }
+    var headers: HTTPFields = [.cacheControl: Self.caching, .eTag: Self.tag.text]
+    if Self.tag.isHeld(by: request) { return Response(status: .notModified, headers: headers) }
     headers[.contentType] = "application/json; charset=utf-8"
     return Response(
       status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: OpenAPIDocument.bytes)))

@@ -22,15 +22,23 @@ struct EmailConfirmationRoutes: Sendable {
     guard sendsMail else {
       throw SocialError(.mailNotConfigured, "this server sends no mail (FANMILL_MAIL_URL is not set): ask its operator")
     }
-    let email = try EmailChanges.address(try await RequestBody(request, context).decode(Wanted.self).email)
+    let body = try await RequestBody(request, context)
+    let email = try EmailChanges.address(try body.decode(Wanted.self).email)
     try await EmailChanges.allow(email, from: context.client, attempts: attempts)
-    try await jobs.transaction { try await EmailChanges.requestAgain(email, in: $0) }
-    return Answer(status: .accepted, body: [])
+    return try await jobs.once(request, body, by: 0) { transaction in
+      try await EmailChanges.requestAgain(email, in: transaction)
+      return Answer(status: .accepted, body: [])
+    }
   }
 
   @Sendable private func confirm(_ request: Request, _ context: APIContext) async throws -> Answer {
     let token = try context.parameter("token")
-    try await EmailChanges.confirm(token, from: context.client, attempts: attempts, in: pool)
+    try await EmailChanges.confirm(token, from: context.client, attempts: attempts) { act in
+      _ = try await jobs.once(request, saying: [], by: 0) { transaction in
+        try await act(transaction)
+        return .noContent
+      }
+    }
     return .noContent
   }
 }

@@ -25,6 +25,7 @@ struct EventRoutes: Sendable {
     if let last = request.headers[.lastEventID].flatMap({ EventFeedCursor(text: $0) }) {
       cursor.goBack(to: last)
     }
+    let opening = EventText.opening(cursor)
     let client = EventClient(context.channel)
     let id = try hub.listen(
       session.viewer, session.token, from: cursor, posts: Array(visible), until: sessionEnd, to: client)
@@ -37,7 +38,7 @@ struct EventRoutes: Sendable {
       headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store", .xAccelBuffering: "no"],
       body: ResponseBody { [hub] writer in
         defer { hub.leave(id) }
-        try await writer.write(ByteBuffer(string: EventText.opening + gone.joined()))
+        try await writer.write(ByteBuffer(string: opening + gone.joined()))
         hub.begin(id)
         await client.waitForEnd()
         try await writer.finish(nil)

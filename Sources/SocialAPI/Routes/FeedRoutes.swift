@@ -24,12 +24,12 @@ struct FeedRoutes: Sendable {
   }
 
   @Sendable private func home(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let page = try await feeds.home(try request.sessionToken(), try request.page())
+    let page = try await feeds.home(try context.sessionToken(of: request), try request.page())
     return try Answer(.ok, PageView(page, PostView.init))
   }
 
   @Sendable private func following(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let token = try request.sessionToken()
+    let token = try context.sessionToken(of: request)
     let reading = try await feeds.following(token, own: try request.flag("own"), try request.page())
     let viewer = reading.viewer.id
     if reading.isAsleep { try await jobs.transaction { try await FeedSleepers.wake(viewer, in: $0) } }

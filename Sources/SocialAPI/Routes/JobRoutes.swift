@@ -83,7 +83,7 @@ extension Problem {
     case .usage: self.init(.unprocessableContent, "invalid_request", error.message)
     case .data: self.init(.unprocessableContent, "invalid_payload", error.message, field: "payload")
     case .notFound: self.init(.notFound, "not_found", error.message)
-    case .conflict: self.init(.conflict, "already_owed", error.message)
+    case .conflict: self.init(.conflict, "already_pending", error.message)
     default: self.init(.internalServerError, "internal", "internal error; the server's log has the reason")
     }
   }

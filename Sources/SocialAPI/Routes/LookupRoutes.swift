@@ -1,7 +1,9 @@
 import DurableJobs
 import Foundation
+import HTTPTypes
 import Hummingbird
 import LibPQClient
+import Locking
 import Social
 
 /// `celebs/search` and `lookups`.
@@ -20,9 +22,10 @@ struct LookupRoutes: Sendable {
   }
 
   private struct Found: Encodable {
-    var items: [ChannelView]
+    let items: [ChannelView]
+    let next: Nullable<Int>
     /// Whether a search of YouTube may find more; `more=true` runs it.
-    var more: Bool
+    let more: Bool
   }
 
   private struct Begun: Encodable { var lookup: String }
@@ -32,16 +35,20 @@ struct LookupRoutes: Sendable {
     try Self.checkPlatform(request.formValue("platform"))
     let question = try ChannelQuestion(request.formValue("q") ?? "")
     let wantsMore = try request.flag("more")
+    let spent = Locked(HTTPFields())
     let answer = try await lookups.ask(question, mayBeKnown: !wantsMore, by: viewer.id, of: jobs, pool: pool) {
       guard let budgets else { return }
-      _ = try await budgets.spend(.lookups(budgets.limits), of: "a\(viewer.id)")
+      let budget = try await budgets.spend(.lookups(budgets.limits), of: "a\(viewer.id)")
+      spent.withLock { $0 = budget.headers }
     }
     switch answer {
-    case .channels(let channels): return try Answer(.ok, Found(items: channels.map(ChannelView.init), more: false))
-    case .known(let channels): return try Answer(.ok, Found(items: channels.map(ChannelView.init), more: true))
+    case .channels(let channels): return try Self.found(channels, more: false, request)
+    case .known(let channels): return try Self.found(channels, more: true, request)
     case .lookup(let id):
       try await Lookups.follow(id, by: viewer.id, in: pool)
-      return try Answer(.accepted, Begun(lookup: id.uuidString.lowercased()))
+      var begun = try Answer(.accepted, Begun(lookup: id.uuidString.lowercased()))
+      begun.headers = spent.withLock { $0 }
+      return begun
     case .exhausted(let until):
       throw Problem(
         .serviceUnavailable, "quota_exhausted",
@@ -58,6 +65,12 @@ struct LookupRoutes: Sendable {
         "YouTube cannot be queried: no API key is set (FANMILL_YOUTUBE_KEYS), or none is accepted", retryAfter: 300
       )
     }
+  }
+
+  private static func found(_ channels: [Channel], more: Bool, _ request: Request) throws -> Answer {
+    let page = try request.part(of: channels)
+    return try Answer(
+      .ok, Found(items: page.items.map(ChannelView.init), next: Nullable(page.next), more: more))
   }
 
   private static func seconds(_ until: Date) -> Int {
@@ -83,18 +96,6 @@ struct LookupRoutes: Sendable {
     }
     let (lookup, channels) = try await lookups.lookup(id, in: pool)
     return try Answer(.ok, LookupView(lookup, channels))
-  }
-}
-
-extension Request {
-  /// A query value in form encoding, with `+` for a space. nil if it is missing or not UTF-8.
-  fileprivate func formValue(_ name: String) -> String? {
-    for pair in (uri.query ?? "").split(separator: "&") {
-      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard parts.count == 2, parts[0] == name else { continue }
-      return parts[1].replacing("+", with: " ").removingPercentEncoding
-    }
-    return nil
   }
 }
 
@@ -128,6 +129,7 @@ struct ChannelView: Encodable, Sendable {
 
 /// A lookup as its followers see it.
 struct LookupView: Encodable, Sendable {
+  let id: String
   let state: String
   let items: [ChannelView]
   /// The time at which a parked lookup resumes.
@@ -137,6 +139,7 @@ struct LookupView: Encodable, Sendable {
   let message: String?
 
   init(_ lookup: Lookup, _ channels: [Channel]) {
+    id = lookup.id.uuidString.lowercased()
     state = lookup.state.rawValue
     items = channels.map(ChannelView.init)
     retryAt = lookup.retryAt

@@ -60,7 +60,10 @@ struct MediaRoutes: Sendable {
   private func uploader(_ request: Request, _ context: APIContext) async throws -> Uploader {
     if let session = context.session { return .account(session.viewer.id) }
     guard let text = request.headers[.uploadToken] else { return .account(try context.viewer.id) }
-    guard let token = SessionToken(text), try await UploadTokens.isUsable(token, in: pool) else {
+    guard let token = SessionToken(text) else { throw UploadTokens.expired }
+    if try await UploadTokens.isUsable(token, in: pool) { return .bearer(token) }
+    // The answer to the request that used the token may be lost.
+    guard let key = try request.idempotencyKey, try await IdempotencyKeys.isAnswered(key, of: 0, in: pool) else {
       throw UploadTokens.expired
     }
     return .bearer(token)
@@ -78,7 +81,7 @@ struct MediaRoutes: Sendable {
         return try Answer(.created, MediaView(media))
       }
     case .bearer(let token):
-      return try await jobs.transaction { transaction in
+      return try await jobs.once(request, saying: Array(token.text.utf8) + upload.hash, by: 0) { transaction in
         try await UploadTokens.use(token, in: transaction.sql)
         let media = try await MediaLibrary.add(upload, stored: file, by: nil, quota: shelf.quota, in: transaction)
         return try Answer(.created, MediaView(media))
@@ -98,7 +101,7 @@ struct MediaRoutes: Sendable {
     let expiresIn: Int
   }
 
-  /// Issues a token for one picture upload before sign-up.
+  /// Issues a token for one picture upload before sign-up. A repeated request issues another: tokens are not stored.
   @Sendable private func issueToken(_ request: Request, _ context: APIContext) async throws -> Answer {
     let token = try await jobs.transaction { try await UploadTokens.issue(in: $0.sql) }
     return try Answer(.created, Token(token: token.text, expiresIn: UploadTokens.lifetime))

@@ -59,7 +59,7 @@ struct MeetingRoutes: Sendable {
     let meetings = try meetings()
     let wanted = try await RequestBody(request, context).decode(Introduction.self)
     let introduction = try MeetingIntroduction(key: wanted.publicKey, commitment: wanted.commitment)
-    try await meetings.allowBeginning(by: viewer.id)
+    try await meetings.allowBeginning(by: viewer.id, in: pool)
     let (meeting, code) = try await jobs.transaction {
       try await meetings.begin(introduction, by: viewer.id, in: $0.sql)
     }
@@ -109,14 +109,11 @@ struct MeetingRoutes: Sendable {
     return .noContent
   }
 
-  private struct Sealed: Codable {
-    var number: Int?
-    var body: String
-  }
+  private struct Sealed: Decodable { var body: String }
 
-  private struct SealedList: Encodable {
-    let items: [Sealed]
-    let next = Nullable<Int>(nil)
+  private struct SealedView: Encodable {
+    let number: Int
+    let body: String
   }
 
   @Sendable private func messages(_ request: Request, _ context: APIContext) async throws -> Answer {
@@ -131,7 +128,8 @@ struct MeetingRoutes: Sendable {
       after = number
     }
     let found = try await Meetings.messages(try id(context), of: viewer.id, after: after, in: pool)
-    return try Answer(.ok, SealedList(items: found.map { Sealed(number: $0.number, body: Base64URL.text($0.body)) }))
+    return try Answer(
+      .ok, PageView(try request.part(of: found)) { SealedView(number: $0.number, body: Base64URL.text($0.body)) })
   }
 
   @Sendable private func send(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -10,6 +10,7 @@ struct MessageRoutes: Sendable {
 
   func add(to group: RouterGroup<APIContext>) {
     group.on(.listConversations, use: list)
+    group.on(.countUnreadMessages, use: unread)
     group.on(.listMessages, use: messages)
     group.on(.sendMessage, use: send)
     group.on(.readConversation, use: read)
@@ -41,6 +42,10 @@ struct MessageRoutes: Sendable {
   private struct Read: Decodable { var upTo: Int }
 
   private struct Unread: Encodable { var unread: Int }
+
+  @Sendable private func unread(_ request: Request, _ context: APIContext) async throws -> Answer {
+    try Answer(.ok, Unread(unread: try await Messages.unread(of: try context.viewer.id, in: pool)))
+  }
 
   /// Returns the unread count of all conversations.
   @Sendable private func read(_ request: Request, _ context: APIContext) async throws -> Answer {

@@ -15,6 +15,7 @@ struct OwnAccountRoutes: Sendable {
   let hasher: PasswordHasher
   let attempts: AttemptBook
   let sendsMail: Bool
+  let cookie: SessionCookie
 
   func add(to group: RouterGroup<APIContext>) {
     group.on(.changeAccount, use: change)
@@ -32,7 +33,7 @@ struct OwnAccountRoutes: Sendable {
   func addOwn(to group: RouterGroup<APIContext>) { group.on(.readAccount, use: own) }
 
   @Sendable private func own(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let account = try await Accounts.own(try request.sessionToken(), in: pool)
+    let account = try await Accounts.own(try context.sessionToken(of: request), in: pool)
     return try Answer(.ok, ProfileView(account))
   }
 
@@ -83,7 +84,7 @@ struct OwnAccountRoutes: Sendable {
     let wanted = try await RequestBody(request, context).decode(PasswordChange.self)
     let new = try NewPassword(wanted.new, field: "new")
     let old = try await Passwords.check(
-      wanted.old, of: session.viewer.id, from: context.client, hasher: hasher, attempts: attempts, in: pool)
+      wanted.old, "old", of: session.viewer.id, from: context.client, hasher: hasher, attempts: attempts, in: pool)
     let hash = try await hasher.hash(new.text, for: context.client.key)
     try await jobs.transaction { transaction in
       try await Passwords.change(old, toHash: hash, session: session.token, in: transaction.sql)
@@ -132,7 +133,7 @@ struct OwnAccountRoutes: Sendable {
       wanted.password, of: viewer.id, from: context.client, hasher: hasher, attempts: attempts, in: pool)
     if let password {
       try await jobs.transaction { try await Deletions.delete(viewer.id, password, in: $0) }
-      return .noContent
+      return context.cookieToken == nil ? .noContent : .noContent(cookie.forget)
     }
     guard sendsMail else {
       throw SocialError(
@@ -145,8 +146,11 @@ struct OwnAccountRoutes: Sendable {
   }
 
   @Sendable private func confirmDeletion(_ request: Request, _ context: APIContext) async throws -> Answer {
-    try await Deletions.confirm(try context.parameter("token"), from: context.client, attempts: attempts) { body in
-      try await jobs.transaction { try await body($0) }
+    try await Deletions.confirm(try context.parameter("token"), from: context.client, attempts: attempts) { act in
+      _ = try await jobs.once(request, saying: [], by: 0) { transaction in
+        try await act(transaction)
+        return .noContent
+      }
     }
     return .noContent
   }
@@ -171,12 +175,10 @@ struct OwnAccountRoutes: Sendable {
     }
   }
 
-  private struct SessionList: Encodable { let items: [SessionView] }
-
   @Sendable private func sessions(_ request: Request, _ context: APIContext) async throws -> Answer {
     let session = try context.signedIn
     let sessions = try await Sessions.own(session.viewer.id, current: session.token, in: pool)
-    return try Answer(.ok, SessionList(items: sessions.map(SessionView.init)))
+    return try Answer(.ok, PageView(try request.part(of: sessions), SessionView.init))
   }
 
   /// Ends all sessions except the current one.

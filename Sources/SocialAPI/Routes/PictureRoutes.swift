@@ -36,9 +36,8 @@ struct PictureRoutes: Sendable {
     case .file(let path, _):
       headers[.cacheControl] = "public, max-age=31536000, immutable"
       headers[.contentType] = encoding.contentType
-      headers[.eTag] = "\"\(file.id)-\(size.rawValue).\(encoding.fileExtension)\""
-      headers[.acceptRanges] = "bytes"
-      return try Self.answer(request, path, headers)
+      let tag = EntityTag("\(file.id)-\(size.rawValue).\(encoding.fileExtension)")
+      return try Self.answer(request, path, tag, headers)
     }
   }
 
@@ -52,18 +51,20 @@ struct PictureRoutes: Sendable {
     return .jpeg
   }
 
-  private static func answer(_ request: Request, _ path: String, _ headers: HTTPFields) throws -> Response {
-    let tag = headers[.eTag] ?? ""
-    if let known = request.headers[.ifNoneMatch],
-      known == "*"
-        || known.split(separator: ",").contains(where: { $0.filter { $0 != " " } == tag || $0.hasSuffix(tag) })
-    {
+  /// The file, or the part of it that the client asks for.
+  static func answer(
+    _ request: Request, _ path: String, _ tag: EntityTag, _ headers: HTTPFields
+  ) throws -> Response {
+    var headers = headers
+    headers[.eTag] = tag.text
+    if tag.isHeld(by: request) {
+      headers[.contentType] = nil
       return Response(status: .notModified, headers: headers)
     }
     let file = try OpenFile(path)
-    var headers = headers
+    headers[.acceptRanges] = "bytes"
     // A range is useless to a client that holds the rest of a different picture.
-    let isSame = request.headers[.ifRange].map { $0 == tag } ?? true
+    let isSame = request.headers[.ifRange].map { $0 == tag.text } ?? true
     switch isSame ? ByteRange(request.headers[.range], of: file.count) : .whole {
     case .whole:
       return Response(status: .ok, headers: headers, body: file.body(0..<file.count, for: request))
@@ -71,8 +72,9 @@ struct PictureRoutes: Sendable {
       headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(file.count)"
       return Response(status: .partialContent, headers: headers, body: file.body(range, for: request))
     case .unsatisfiable:
-      headers[.contentRange] = "bytes */\(file.count)"
-      return Response(status: .rangeNotSatisfiable, headers: headers)
+      return Response(
+        status: .rangeNotSatisfiable,
+        headers: [.contentRange: "bytes */\(file.count)", .acceptRanges: "bytes", .cacheControl: "no-store"])
     }
   }
 }

@@ -67,15 +67,16 @@ struct PurchaseRoutes: Sendable {
     /// The number of celebs that the account may register now.
     let celebs: Int
     let items: [Item]
-    let next = Nullable<Int>(nil)
+    let next: Nullable<Int>
   }
 
   @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer.id
     let token = try await Purchases.token(of: viewer, in: pool)
     let places = try await Purchases.places(of: viewer, limit: limit, in: pool)
-    let items = try await Purchases.list(of: viewer, in: pool)
+    let page = try request.part(of: try await Purchases.list(of: viewer, in: pool)).map(Item.init)
     return try Answer(
-      .ok, Own(token: token.uuidString.lowercased(), celebs: places, items: items.map(Item.init)))
+      .ok,
+      Own(token: token.uuidString.lowercased(), celebs: places, items: page.items, next: Nullable(page.next)))
   }
 }

@@ -108,6 +108,36 @@ public struct AccountAdmin: Sendable {
     return try await show(name)
   }
 
+  // MARK: Exports
+
+  /// Enqueues an export of all that an account has, for its owner, who gets a link by mail.
+  ///
+  /// - Throws: `.notFound`, `.forbidden`; `no_email` for an account without an address.
+  public func requestExport(
+    of name: String, by actor: Operator, through jobs: JobClient<RedisBroker, PostgresLedger>
+  ) async throws {
+    try await jobs.transaction { transaction in
+      let id = try await id(of: name, in: transaction.sql)
+      try await ActionLog(database).record("accounts.export", name, by: actor, in: transaction.sql)
+      try await AccountExports.request(id, in: transaction)
+    }
+  }
+
+  /// Writes all that an account has into a zip file.
+  ///
+  /// - Parameter path: of a file that does not exist.
+  /// - Returns: its size, in bytes.
+  /// - Throws: `.notFound`, `.forbidden`; `ArchiveError` if the file cannot be written.
+  public func export(_ name: String, to path: String, store: any MediaStore, by actor: Operator) async throws -> Int {
+    let account = try await database.pool.transaction { transaction in
+      let id = try await id(of: name, in: transaction)
+      try await ActionLog(database).record(
+        "accounts.export", name, detail: ["to": "file"], by: actor, in: transaction)
+      return id
+    }
+    return try await AccountArchive(of: account, store: store).write(to: path, on: database.pool)
+  }
+
   // MARK: Purchases
 
   /// Grants an account more places for celebs.

@@ -7,7 +7,7 @@ import LibPQClient
 import Social
 
 /// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,
-/// pictures and their files, the search tables, leftovers of deleted accounts, the ledger against the broker and the
+/// pictures and their files, the search tables, webhooks' events, leftovers of deleted accounts, the ledger against the broker and the
 /// broker against the ledger.
 ///
 /// Audits change nothing. Each compares within one snapshot, so concurrent writes do not disturb it.
@@ -19,7 +19,7 @@ public struct Audit: Sendable {
   private let clock: any Clock<Duration>
 
   /// The number of parts that `run` has, for progress displays.
-  public static let steps = 8
+  public static let steps = 9
 
   /// - Parameters:
   ///   - queues: the queues to compare even without pending jobs in the ledger.
@@ -68,7 +68,13 @@ public struct Audit: Sendable {
           rows without an account: \(leftovers.rows.keys.sorted().joined(separator: ", ")); accounts were deleted \
           while triggers were off: delete the rows in psql
           """))
-    progress(7, "jobs")
+    progress(7, "webhooks")
+    let hooks = try await WebhookAudit.run(on: database.pool)
+    items.append(
+      AuditFinding(
+        "webhooks", compared: hooks.waiting, differing: hooks.stranded + hooks.undispatched, pending: 0,
+        advice: "events without a pending job: the schedule webhooks.sweep gives them one within ten minutes"))
+    progress(8, "jobs")
     let audit = LedgerAudit(database, broker: broker, queues: queues, clock: clock)
     let jobs = try await audit.run()
     items.append(

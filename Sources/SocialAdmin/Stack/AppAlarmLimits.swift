@@ -7,6 +7,6 @@ extension AlarmLimits {
     queues: [
       "fanout": Times(waiting: .seconds(10)), "fanout-bulk": Times(waiting: .seconds(300)),
       "lookups": Times(waiting: .seconds(600)),
-      "rankings": Times(waiting: .seconds(600), running: .seconds(1800)),
+      "rankings": Times(waiting: .seconds(600), running: .seconds(1800)), "webhooks": Times(waiting: .seconds(300)),
     ])
 }

@@ -41,7 +41,7 @@ enum DocumentChecker {
       return answer.status == 404 ? [] : ["no route is declared"]
     }
     let found =
-      if let outcome = operation.outcomes.first(where: { $0.status == answer.status }) {
+      if let outcome = operation.answers.first(where: { $0.status == answer.status }) {
         violations(operation, outcome, answer) + violations(operation, sent, answer.status)
       } else {
         violations(operation, answer)
@@ -106,18 +106,13 @@ enum DocumentChecker {
       guard case .object(let fields) = problem, case .string(let code) = fields["code"] else { return found }
       // Malformed requests may fail before their route.
       if code == ProblemCode.malformedRequest.code { return found }
-      guard let error = errors.first(where: { isCode($0.code, code) }) else {
+      guard let error = errors.first(where: { $0.code == code }) else {
         return found + ["the code '\(code)' is not declared for this status"]
       }
       return found + missing(error.headers.filter { !$0.name.hasPrefix("RateLimit") }, answer)
     } catch {
       return ["the problem is not JSON"]
     }
-  }
-
-  /// Whether a declared code is the answer's: an element of a list is named by its index, as in `invalid_media.0`.
-  private static func isCode(_ declared: String, _ code: String) -> Bool {
-    declared == code || (declared.hasPrefix("invalid_") && code.hasPrefix("\(declared)."))
   }
 
   private static func missing(_ headers: [APIOperation.Header], _ answer: LoopbackHTTP.Answer) -> [String] {

@@ -13,7 +13,7 @@ import Testing
     "resetPassword", "confirmEmail", "confirmDeletion", "listen", "uploadPicture", "readUpload", "deleteUpload",
     "showPicture", "showPictureHead", "showSVGCard", "showPNGCard", "searchChannels", "readLookup",
     "takePurchaseNotice", "joinMeeting", "openCommitment", "sendSealedMessage", "sealRecord", "readAgreement",
-    "deleteAgreement", "withdraw", "readAutoscaling",
+    "deleteAgreement", "withdraw", "readAutoscaling", "requestExport", "fetchExport",
   ]
 
   @Test func examplesAreAnsweredAsTheyShow() async throws {
@@ -88,6 +88,7 @@ import Testing
     _ = try await story.send(.sendMessage)
     _ = try await story.send(.listMessages)
     _ = try await story.send(.listConversations)
+    _ = try await story.send(.countUnreadMessages)
     _ = try await story.send(.readConversation)
   }
 
@@ -188,7 +189,7 @@ private struct Story {
       operation.method.rawValue, path, as: bearer, key: operation.isIdempotent ? operation.id : nil,
       operation.body?.sample.text)
     let outcome = try #require(
-      operation.outcomes.first { $0.status == reply.status }, "\(operation.id): \(reply.status) \(reply.json)")
+      operation.answers.first { $0.status == reply.status }, "\(operation.id): \(reply.status) \(reply.json)")
     if let content = outcome.contents.first, operation.id != "readDocument" {
       let answer = try JSONSerialization.data(withJSONObject: reply.json)
       let differences = Self.differences(try JSONValue(bytes: Array(answer)), content.sample, at: operation.id)

@@ -8,7 +8,7 @@ extension APIOperation {
       With an Idempotency-Key, a repeated request signs in to the account that the first one opened. The password must \
       be the same.
       """,
-    access: .none,
+    access: .none, parameters: [.cookieSession],
     body: .json(
       .object(
         .optional("username", .username, "Derived from `name` if missing.", example: "ann"), .required("email", .email),
@@ -21,7 +21,10 @@ extension APIOperation {
         201,
         .object(
           .required("id", .id), .required("username", .username),
-          .optional("token", .token, "Missing if the address must be confirmed first.", example: Schema.token.sample)),
+          .required("isConfirmed", .boolean, "False if the address must be confirmed before the first sign-in."),
+          .optional(
+            "token", .token, "Missing if the address must be confirmed first, and for a cookie session.",
+            example: Schema.token.sample)),
         "The account, and a session of it.")
     ],
     codes: [
@@ -30,7 +33,12 @@ extension APIOperation {
 
   static let signIn = APIOperation(
     id: "signIn", method: .post, path: "sessions", tag: .accounts, summary: "Opens a session.", access: .none,
-    body: .json(credentials), outcomes: [.json(201, .object(.required("token", .token)), "The session's token.")],
+    parameters: [.cookieSession], body: .json(credentials),
+    outcomes: [
+      .json(
+        201, .object(.optional("token", .token, "Missing for a cookie session.", example: Schema.token.sample)),
+        "The session's token.")
+    ],
     codes: [.wrongCredentials, .emailNotConfirmed, .accountSuspended, .tooManyAttempts, .busy])
 
   static let signOut = APIOperation(
@@ -59,25 +67,52 @@ extension APIOperation {
     details: "The answer is the same whether or not an account waits for the address.", access: .none,
     body: .json(.object(.required("email", .email))),
     outcomes: [.empty(202, "A mail is sent if an account waits for the address.")],
-    codes: [.tooManyAttempts, .mailNotConfigured])
+    codes: [.tooManyAttempts, .mailNotConfigured], isIdempotent: true)
 
   static let confirmEmail = APIOperation(
     id: "confirmEmail", method: .post, path: "email-confirmations/{token}", tag: .accounts,
     summary: "Confirms an email address.", access: .none,
     parameters: [.path("token", .token.saying("From the mail."), .confirmationExpired)], outcomes: [.noContent],
-    codes: [.emailTaken, .tooManyAttempts])
+    codes: [.emailTaken, .tooManyAttempts], isIdempotent: true)
 
   static let confirmDeletion = APIOperation(
     id: "confirmDeletion", method: .post, path: "account-deletions/{token}", tag: .accounts,
     summary: "Deletes an account without a password.", access: .none,
     parameters: [.path("token", .token.saying("From the mail."), .confirmationExpired)], outcomes: [.noContent],
-    codes: [.tooManyAttempts])
+    codes: [.tooManyAttempts], isIdempotent: true)
+
+  private static let archive = Body(contentType: "application/zip", schema: .binary, example: .null)
+
+  static let fetchExport = APIOperation(
+    id: "fetchExport", method: .get, path: "account-exports/{token}", tag: .accounts,
+    summary: "Returns the file with all that an account has.",
+    details: "A zip archive: JSON and pictures. The token works for seven days.", access: .none,
+    parameters: [
+      .path("token", .token.saying("From the mail."), .notFound), .header("Range", .text), .header("If-Range", .text),
+      .ifNoneMatch,
+    ],
+    outcomes: [
+      APIOperation.Outcome(
+        status: 200, summary: "The file.", contents: [archive], headers: [.cacheControl, .eTag]),
+      APIOperation.Outcome(
+        status: 206, summary: "The part that `Range` selects.", contents: [archive],
+        headers: [.cacheControl, .eTag, .contentRange]),
+      .empty(302, "It is in a store of objects.", headers: [.location]),
+      .empty(304, "The client has it.", headers: [.eTag]),
+      .empty(416, "The range begins after the end.", headers: [.contentRange]),
+    ], codes: [.tooManyAttempts])
 
   // MARK: Own account
 
+  static let requestExport = APIOperation(
+    id: "requestExport", method: .post, path: "me/export", tag: .account,
+    summary: "Makes a file with all that the account has, and mails a link to it.",
+    outcomes: [.empty(202, "The file is being made.")],
+    codes: [.noEmail, .tooManyAttempts, .mailNotConfigured, .notFound], isIdempotent: true)
+
   static let readAccount = APIOperation(
     id: "readAccount", method: .get, path: "me", tag: .account, summary: "Returns the own account.",
-    outcomes: [.json(200, .named("OwnProfile"), "The account.")])
+    outcomes: [.json(200, .named("OwnProfile"), "The account.")], isConditional: true)
 
   static let changeAccount = APIOperation(
     id: "changeAccount", method: .patch, path: "me", tag: .account, summary: "Changes the own account.",
@@ -104,8 +139,8 @@ extension APIOperation {
     body: .json(
       .object(
         .required("old", .text, example: "a password"),
-        .required("new", .password, "If it is not valid, the code is `invalid_password`.", example: "another word"))),
-    outcomes: [.noContent], codes: [.invalid("password"), .wrongPassword, .tooManyAttempts, .busy])
+        .required("new", .password, example: "another word"))),
+    outcomes: [.noContent], codes: [.wrongPassword, .tooManyAttempts, .busy])
 
   static let changeEmail = APIOperation(
     id: "changeEmail", method: .put, path: "me/email", tag: .account, summary: "Asks for another email address.",
@@ -119,8 +154,7 @@ extension APIOperation {
 
   static let listSessions = APIOperation(
     id: "listSessions", method: .get, path: "me/sessions", tag: .account, summary: "Lists the sessions, newest first.",
-    details: "The newest hundred.",
-    outcomes: [.json(200, .object(.required("items", .array(.named("Session")))), "The sessions.")])
+    details: "The newest hundred.", parameters: .part, outcomes: [.page(.named("Session"))])
 
   static let endOtherSessions = APIOperation(
     id: "endOtherSessions", method: .delete, path: "me/sessions", tag: .account,

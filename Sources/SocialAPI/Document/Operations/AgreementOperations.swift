@@ -49,15 +49,15 @@ extension APIOperation {
   static let listSealedMessages = APIOperation(
     id: "listSealedMessages", method: .get, path: "agreements/meetings/{id}/messages", tag: .meetings,
     summary: "Lists the peer's messages.",
-    parameters: [meeting, .query("after", .count.saying("Only later ones; 0 without it.", example: 0))],
-    outcomes: [.json(200, .list(of: .named("SealedMessage")), "The messages.")], codes: [.agreementsOff])
+    parameters: [meeting, .query("after", .count.saying("Only later ones; 0 without it.", example: 0))] + .part,
+    outcomes: [.page(.named("SealedMessage"))], codes: [.agreementsOff])
 
   static let sendSealedMessage = APIOperation(
     id: "sendSealedMessage", method: .put, path: "agreements/meetings/{id}/messages/{number}", tag: .meetings,
     summary: "Sends the peer a sealed message.",
     parameters: [meeting, .path("number", .integer(1...8).saying("The next one, from 1."), .invalid("number"))],
     body: .json(
-      .object(.required("body", .bytes(16...98_304), "Ciphertext."), .optional("number", .integer, "Ignored."))),
+      .object(.required("body", .bytes(16...98_304), "Ciphertext."))),
     outcomes: [.noContent], codes: [.meetingEnded, .meetingNotOpened, .messageDiffers, .agreementsOff])
 
   static let sealRecord = APIOperation(
@@ -81,8 +81,8 @@ extension APIOperation {
   static let listTemplates = APIOperation(
     id: "listTemplates", method: .get, path: "agreements/templates", tag: .agreements,
     summary: "Lists the texts on offer.",
-    parameters: [.query("language", .values("en", "ko").saying("`en` without it."))],
-    outcomes: [.json(200, .list(of: .named("Template")), "The texts.")], codes: [.agreementsOff])
+    parameters: [.query("language", .values("en", "ko").saying("`en` without it."))] + .part,
+    outcomes: [.page(.named("Template"))], codes: [.agreementsOff])
 
   static let readAgreement = APIOperation(
     id: "readAgreement", method: .get, path: "agreements/{id}", tag: .agreements, summary: "Returns an own agreement.",

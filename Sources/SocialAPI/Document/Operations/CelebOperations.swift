@@ -11,11 +11,12 @@ extension APIOperation {
   static let readCeleb = APIOperation(
     id: "readCeleb", method: .get, path: "celebs/{platform}/{account}", tag: .celebs,
     summary: "Returns a celeb's page.",
-    parameters: .celeb, outcomes: [.json(200, .named("CelebProfile"), "The page.")], codes: [.notFound])
+    parameters: .celeb, outcomes: [.json(200, .named("CelebProfile"), "The page.")], codes: [.notFound],
+    isConditional: true)
 
   static let listCelebs = APIOperation(
     id: "listCelebs", method: .get, path: "me/celebs", tag: .celebs, summary: "Lists the own celebs by position.",
-    outcomes: [.json(200, .list(of: .named("Celeb")), "The list.")])
+    parameters: .part, outcomes: [.page(.named("Celeb"))], isConditional: true)
 
   static let registerCeleb = APIOperation(
     id: "registerCeleb", method: .put, path: "me/celebs/{platform}/{account}", tag: .celebs,
@@ -69,16 +70,17 @@ extension APIOperation {
       .query("platform", .platform.saying("`youtube`.", example: "youtube"), .unknownPlatform, .searchUnsupported),
       .query("q", .text(1...200).saying("An id, a handle, an address, or words.", example: "an artist")),
       .query("more", .boolean.saying("Whether to ask YouTube although an answer is stored.")),
-    ],
+    ] + .part,
     outcomes: [
       .json(
         200,
         .object(
           .required("items", .array(.named("Channel"))),
+          .nullable("next", .cursor, "`before` of the next page; null at the end.", example: .null),
           .required("more", .boolean, "Whether YouTube may know more.", example: true)),
         "What is stored."),
       .json(202, .object(.required("lookup", .uuid)), "A lookup has begun: `GET /v1/lookups/ID`."),
-    ], codes: [.quotaExhausted, .lookupShareSpent, .lookupsUnavailable, .rateLimited])
+    ], codes: [.quotaExhausted, .lookupShareSpent, .lookupsUnavailable], isBudgeted: true)
 
   static let readLookup = APIOperation(
     id: "readLookup", method: .get, path: "lookups/{id}", tag: .celebs, summary: "Returns a lookup.",
@@ -89,13 +91,13 @@ extension APIOperation {
   static let readRanking = APIOperation(
     id: "readRanking", method: .get, path: "rankings/{platform}", tag: .rankings, summary: "Returns a ranking.",
     details: "The pages of one reading come from one snapshot.", parameters: [.platform, .rankedBy, .window] + .page,
-    outcomes: [.json(200, .named("Ranking"), "A page of the ranking.")])
+    outcomes: [.json(200, .named("Ranking"), "A page of the ranking.")], isConditional: true)
 
   static let readHistory = APIOperation(
     id: "readHistory", method: .get, path: "celebs/{platform}/{account}/history", tag: .rankings,
-    summary: "Returns a celeb's rank by day, latest first.", parameters: .celeb + [.rankedBy, .window],
-    outcomes: [.json(200, .list(of: .named("RankPoint")), "The days on which the celeb was listed.")],
-    codes: [.notFound])
+    summary: "Returns a celeb's rank by day, latest first.", details: "The days on which the celeb was listed.",
+    parameters: .celeb + [.rankedBy, .window] + .part, outcomes: [.page(.named("RankPoint"))], codes: [.notFound],
+    isConditional: true)
 
   // MARK: Certificates
 
@@ -132,7 +134,7 @@ extension APIOperation {
       outcomes: [
         Outcome(
           status: 200, summary: "The card.",
-          contents: [Body(contentType: contentType, schema: .text.saying("The bytes."), example: .null)],
+          contents: [Body(contentType: contentType, schema: .binary, example: .null)],
           headers: [.eTag, .cacheControl]),
         .empty(202, "It is being drawn.", headers: [.retryAfter]), .empty(304, "The client has it.", headers: [.eTag]),
       ])
@@ -184,13 +186,15 @@ extension APIOperation {
 
   static let listPurchases = APIOperation(
     id: "listPurchases", method: .get, path: "me/purchases", tag: .purchases, summary: "Lists the own purchases.",
+    parameters: .part,
     outcomes: [
       .json(
         200,
         .object(
           .required("token", .uuid, "What the app passes to the store as `appAccountToken`."),
           .required("celebs", .integer, "How many celebs the account may register.", example: 3),
-          .required("items", .array(.named("Purchase"))), .required("next", .null, "The list comes whole.")),
+          .required("items", .array(.named("Purchase"))),
+          .nullable("next", .cursor, "`before` of the next page; null at the end.", example: .null)),
         "The purchases, newest first.")
     ], codes: [.notFound])
 }

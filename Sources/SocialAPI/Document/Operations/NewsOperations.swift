@@ -15,12 +15,12 @@ extension APIOperation {
     parameters: [
       .query("grouped", .boolean.saying("Whether likes of one post are one item; true without it.", example: true))
     ] + .page,
-    outcomes: [.page(.named("Notification"))])
+    outcomes: [.page(.named("Notification"))], isConditional: true)
 
   static let countUnread = APIOperation(
     id: "countUnread", method: .get, path: "notifications/unread", tag: .notifications,
     summary: "Returns how many notifications are unread.",
-    outcomes: [.json(200, .named("Unread"), "The count.", example: ["unread": 2, "dot": true])])
+    outcomes: [.json(200, .named("Unread"), "The count.", example: ["unread": 2, "dot": true])], isConditional: true)
 
   static let checkNotifications = APIOperation(
     id: "checkNotifications", method: .post, path: "notifications/checked", tag: .notifications,
@@ -36,12 +36,18 @@ extension APIOperation {
 
   static let listConversations = APIOperation(
     id: "listConversations", method: .get, path: "conversations", tag: .messages,
-    summary: "Lists the conversations, latest first.", parameters: .page, outcomes: [.page(.named("Conversation"))])
+    summary: "Lists the conversations, latest first.", parameters: .page, outcomes: [.page(.named("Conversation"))],
+    isConditional: true)
+
+  static let countUnreadMessages = APIOperation(
+    id: "countUnreadMessages", method: .get, path: "conversations/unread", tag: .messages,
+    summary: "Returns how many messages are unread in all conversations.",
+    outcomes: [.json(200, .object(.required("unread", .count, example: 0)), "The count.")], isConditional: true)
 
   static let listMessages = APIOperation(
     id: "listMessages", method: .get, path: "conversations/{name}/messages", tag: .messages,
     summary: "Lists a conversation's messages, newest first.", parameters: [.peer] + .page,
-    outcomes: [.page(.named("Message"))], codes: [.cannotMessageYourself])
+    outcomes: [.page(.named("Message"))], codes: [.cannotMessageYourself], isConditional: true)
 
   static let sendMessage = APIOperation(
     id: "sendMessage", method: .post, path: "conversations/{name}/messages", tag: .messages,
@@ -62,7 +68,7 @@ extension APIOperation {
   static let listen = APIOperation(
     id: "listen", method: .get, path: "events", tag: .events, summary: "Streams what is new for the account.",
     details: """
-      The stream begins with `retry: 3000`. A client that lost its connection sends the last `id` it received as \
+      The stream begins with `retry: 3000` and an `id`. A client that lost its connection sends the last `id` it received as \
       `Last-Event-ID`, and the stream resumes there. Comment lines keep the connection alive.
       """,
     parameters: [

@@ -11,7 +11,7 @@ extension APIOperation {
     outcomes: [
       .json(
         202, .object(.required("id", .text, example: "0193f2a0-0000-7000-8000-000000000001")), "The job is pending.")
-    ], codes: [.unknownKind, .invalid("request"), .alreadyOwed])
+    ], codes: [.unknownKind, .invalid("request"), .alreadyPending])
 
   static let readJob = APIOperation(
     id: "readJob", method: .get, path: "jobs/{name}", tag: .operators, summary: "Returns a job.", access: .operators,

@@ -2,20 +2,21 @@ import Social
 
 extension APIOperation {
   private static let picture = Parameter.path("id", .mediaID, .notFound)
-  private static let bytes = Schema.text.saying("The bytes.")
-  private static let formats = ["image/webp", "image/jpeg"].map { Body(contentType: $0, schema: bytes, example: .null) }
+  private static let formats = ["image/webp", "image/jpeg"].map {
+    Body(contentType: $0, schema: .binary, example: .null)
+  }
 
   static let uploadPicture = APIOperation(
     id: "uploadPicture", method: .post, path: "media", tag: .pictures, summary: "Uploads a picture.",
     details: """
       The body is the picture, or one file as `multipart/form-data`; at most 10 MB, 40 million pixels. JPEG, PNG, WebP, \
-      GIF and HEIC are accepted; the bytes decide, not the Content-Type. An Idempotency-Key counts with a session only.
+      GIF and HEIC are accepted; the bytes decide, not the Content-Type.
       """,
     access: .uploader,
     parameters: [
       .header("Upload-Token", .token.saying("For an upload before sign-up.", example: .null), .uploadExpired)
     ],
-    body: Body(contentType: "image/*", schema: bytes, example: .null),
+    body: Body(contentType: "image/*", schema: .binary, example: .null),
     outcomes: [.json(201, .named("Upload"), "The upload; its sizes are made next.")],
     codes: [.notFound, .mediaQuota, .unsupportedMedia, .brokenMedia, .emptyBody, .pictureStorageFull],
     isIdempotent: true, isBudgeted: true)
@@ -52,11 +53,11 @@ extension APIOperation {
       headers: [.eTag, .cacheControl, Header(name: "Accept-Ranges", summary: "`bytes`.")]),
     Outcome(
       status: 206, summary: "The part that `Range` selects.", contents: formats,
-      headers: [.eTag, Header(name: "Content-Range", summary: "Which bytes.")]),
+      headers: [.eTag, .contentRange]),
     .empty(202, "Its sizes are being made.", headers: [.retryAfter]),
-    .empty(302, "It is in a store of objects.", headers: [Header(name: "Location", summary: "A signed address.")]),
+    .empty(302, "It is in a store of objects.", headers: [.location]),
     .empty(304, "The client has it.", headers: [.eTag]),
-    .empty(416, "The range begins after the end.", headers: [Header(name: "Content-Range", summary: "The length.")]),
+    .empty(416, "The range begins after the end.", headers: [.contentRange]),
   ]
 
   static let showPicture = APIOperation(

@@ -24,11 +24,11 @@ extension APIOperation {
     id: "searchPosts", method: .get, path: "posts", tag: .posts, summary: "Finds posts by words, newest first.",
     details: "Each word must occur in the title or in the first 500 characters of the description.",
     parameters: [.query("query", .text(0...100).saying("Words to search for.", example: "Dawn"))] + .page,
-    outcomes: [.page(.named("Post"))])
+    outcomes: [.page(.named("Post"))], isConditional: true)
 
   static let readPost = APIOperation(
     id: "readPost", method: .get, path: "posts/{id}", tag: .posts, summary: "Returns a post.", parameters: [.post],
-    outcomes: [.json(200, .named("Post"), "The post.")])
+    outcomes: [.json(200, .named("Post"), "The post.")], isConditional: true)
 
   static let editPost = APIOperation(
     id: "editPost", method: .patch, path: "posts/{id}", tag: .posts, summary: "Changes an own post.",
@@ -52,14 +52,14 @@ extension APIOperation {
 
   static let readHomeFeed = APIOperation(
     id: "readHomeFeed", method: .get, path: "feed/home", tag: .feeds, summary: "Lists everybody's posts, newest first.",
-    parameters: .page, outcomes: [.page(.named("Post"))])
+    parameters: .page, outcomes: [.page(.named("Post"))], isConditional: true)
 
   static let readFollowingFeed = APIOperation(
     id: "readFollowingFeed", method: .get, path: "feed/following", tag: .feeds,
     summary: "Lists the posts of followed accounts, newest first.",
     parameters: [.query("own", .boolean.saying("Whether to add the own posts; false without it.", example: true))]
       + .page,
-    outcomes: [.page(.named("Post"))])
+    outcomes: [.page(.named("Post"))], isConditional: true)
 
   // MARK: Likes
 
@@ -73,7 +73,7 @@ extension APIOperation {
 
   static let listLikes = APIOperation(
     id: "listLikes", method: .get, path: "me/likes", tag: .likes, summary: "Lists the liked posts.",
-    parameters: .page, outcomes: [.page(.named("Post"))])
+    parameters: .page, outcomes: [.page(.named("Post"))], isConditional: true)
 
   // MARK: Comments
 
@@ -88,7 +88,7 @@ extension APIOperation {
     parameters: [
       .post, .query("order", .values("newest", "oldest").saying("What comes first; `newest` without it.")),
     ] + .page,
-    outcomes: [.page(.named("Comment"))])
+    outcomes: [.page(.named("Comment"))], isConditional: true)
 
   static let deleteComment = APIOperation(
     id: "deleteComment", method: .delete, path: "posts/{id}/comments/{comment}", tag: .comments,
@@ -112,5 +112,5 @@ extension APIOperation {
         .required("reason", .values(Reports.Reason.allCases.map(\.rawValue))),
         .optional("text", .text(0...1000), example: "Ten links in an hour."))),
     outcomes: [.json(201, .object(.required("id", .id)), "The report.")],
-    codes: [.movedPermanently, .notFound, .cannotReportYourself, .tooManyReports], isIdempotent: true)
+    codes: [.notFound, .cannotReportYourself, .tooManyReports], isIdempotent: true)
 }

@@ -3,11 +3,11 @@ extension APIOperation {
     id: "searchUsers", method: .get, path: "users", tag: .users, summary: "Finds accounts by username, name or major.",
     details: "Each word must occur. Best matches first; the newest accounts for an empty query.",
     parameters: [.query("query", .text(0...100).saying("Words to search for.", example: "bo"))] + .page,
-    outcomes: [.page(.named("ListedAccount"))])
+    outcomes: [.page(.named("ListedAccount"))], isConditional: true)
 
   static let readUser = APIOperation(
     id: "readUser", method: .get, path: "users/{name}", tag: .users, summary: "Returns an account's page.",
-    parameters: [.username], outcomes: [.json(200, .named("Profile"), "The page.")])
+    parameters: [.username], outcomes: [.json(200, .named("Profile"), "The page.")], isConditional: true)
 
   static let follow = APIOperation(
     id: "follow", method: .put, path: "users/{name}/follow", tag: .users, summary: "Follows an account.",
@@ -20,17 +20,17 @@ extension APIOperation {
   static let listFollowers = APIOperation(
     id: "listFollowers", method: .get, path: "users/{name}/followers", tag: .users,
     summary: "Lists an account's followers.", parameters: [.username] + .page,
-    outcomes: [.page(.named("ListedAccount"))])
+    outcomes: [.page(.named("ListedAccount"))], isConditional: true)
 
   static let listFollowing = APIOperation(
     id: "listFollowing", method: .get, path: "users/{name}/following", tag: .users,
     summary: "Lists the accounts that an account follows.", parameters: [.username] + .page,
-    outcomes: [.page(.named("ListedAccount"))])
+    outcomes: [.page(.named("ListedAccount"))], isConditional: true)
 
   static let listUserPosts = APIOperation(
     id: "listUserPosts", method: .get, path: "users/{name}/posts", tag: .users,
     summary: "Lists an account's posts, newest first.", parameters: [.username] + .page,
-    outcomes: [.page(.named("Post"))])
+    outcomes: [.page(.named("Post"))], isConditional: true)
 
   // MARK: Safety
 
