@@ -226,6 +226,7 @@ class Page:
             self.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
 
     def screenshot(self, path):
-        data = self.call("Page.captureScreenshot", format="png")["data"]
+        kind = {".png": {"format": "png"}, ".webp": {"format": "webp", "quality": 85}}[os.path.splitext(path)[1]]
+        data = self.call("Page.captureScreenshot", **kind)["data"]
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
