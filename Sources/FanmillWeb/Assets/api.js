@@ -110,6 +110,8 @@ export const newKey = () =>
 // What is typed outlives reloads and sign-outs, for its account alone, with the key of a try that may have arrived.
 let owner = "guest";
 const at = (name) => `fanmill.draft.${owner}.${name}`;
+// A guest's ends with the tab: the next one at this computer may be somebody else.
+const drafts = () => (owner === "guest" ? sessionStorage : localStorage);
 
 // All tabs share the browser's session. One whose account is no longer that of the session begins again.
 const latest = "fanmill.account";
@@ -132,21 +134,21 @@ export const draft = {
     } catch {}
   },
   dropAll() {
-    for (const name of Object.keys(localStorage)) if (name.startsWith(at(""))) localStorage.removeItem(name);
+    for (const name of Object.keys(drafts())) if (name.startsWith(at(""))) drafts().removeItem(name);
   },
   read(name) {
     try {
-      return JSON.parse(localStorage.getItem(at(name))) || {};
+      return JSON.parse(drafts().getItem(at(name))) || {};
     } catch {
       return {};
     }
   },
   write(name, values) {
     try {
-      localStorage.setItem(at(name), JSON.stringify({ ...draft.read(name), ...values }));
+      drafts().setItem(at(name), JSON.stringify({ ...draft.read(name), ...values }));
     } catch {}
   },
-  drop: (name) => localStorage.removeItem(at(name)),
+  drop: (name) => drafts().removeItem(at(name)),
   // The same text has the same key until an answer came.
   key(name, body) {
     const said = JSON.stringify(body);
