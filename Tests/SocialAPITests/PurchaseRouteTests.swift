@@ -19,6 +19,9 @@ import Testing
     try await API.run(purchases: PurchaseRules(key: key)) { api in
       let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
       #expect(try await api.send("GET", "/v1/me/purchases").status == 401)
+      #expect(try await api.send("GET", "/v1/me/purchases?limit=0", as: ann).code == "invalid_limit")
+      let tokens = try await api.pool.query("SELECT FROM purchase_tokens")
+      #expect(tokens.isEmpty, "a refused request has written")
       let before = try await api.send("GET", "/v1/me/purchases", as: ann)
       #expect(before.json["celebs"] as? Int == 3 && before.items.isEmpty)
       let token = try #require(before.json["token"] as? String)

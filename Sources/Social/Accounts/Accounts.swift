@@ -62,6 +62,17 @@ public enum Accounts {
     return try row.decode(Int.self)
   }
 
+  /// Whether `username` is the name of this account.
+  static func isName(_ username: String, of account: Int, in reader: some SocialReader) async throws -> Bool {
+    let username = NormalForm.compared(username)
+    guard FieldRules.isUsername(username.utf8) else { return false }
+    return try await !reader.rows(
+      """
+      SELECT FROM accounts WHERE id = \(account) AND lower(username) COLLATE "C" = lower(\(username)) COLLATE "C"
+      """
+    ).isEmpty
+  }
+
   /// The id of the account named `username`, for a viewer who may not see every account.
   ///
   /// - Throws: `not_found`, `AccountMoved`.

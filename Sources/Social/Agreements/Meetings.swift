@@ -105,7 +105,8 @@ public struct Meetings: Sendable {
   public func join(
     _ name: String, code: String, _ introduction: MeetingIntroduction, by joiner: Int, in pool: PostgresPool
   ) async throws -> Meeting {
-    // Counted before any check, so that racing guesses all count.
+    try await allowJoining(name, by: joiner, in: pool)
+    // Counted before the code is compared, so that racing guesses all count.
     let attempt = AttemptLimit.meetingCode.by(String(joiner))
     try await attempts.count(attempt)
     let outcome = try await pool.transaction { transaction in
@@ -117,6 +118,14 @@ public struct Meetings: Sendable {
     try await attempts.giveBack([attempt])
     return meeting
   }
+
+  /// Refuses what says nothing about a code, and so is no guess that counts.
+  private func allowJoining(_ name: String, by joiner: Int, in reader: some SocialReader) async throws {
+    try Self.requireAdult(try await reader.rows(Self.standing(of: joiner)))
+    if try await Accounts.isName(name, of: joiner, in: reader) { throw Self.ownMeeting }
+  }
+
+  private static let ownMeeting = SocialError(.cannotMeetYourself, "a meeting needs two different accounts")
 
   /// A refusal returns instead of throwing, so that the transaction commits and the wrong code counts.
   private func join(
@@ -132,7 +141,7 @@ public struct Meetings: Sendable {
     } catch is AccountMoved {
       return .refused
     }
-    guard host != joiner else { throw SocialError(.cannotMeetYourself, "a meeting needs two different accounts") }
+    guard host != joiner else { throw Self.ownMeeting }
     let rows = try await transaction.query(
       """
       SELECT id, state, code_hash, wrong_codes, joiner_id, joiner_key, joiner_commitment FROM agreement_meetings

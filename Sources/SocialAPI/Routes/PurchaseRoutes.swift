@@ -72,9 +72,10 @@ struct PurchaseRoutes: Sendable {
 
   @Sendable private func list(_ request: Request, _ context: APIContext) async throws -> Answer {
     let viewer = try context.viewer.id
-    let token = try await Purchases.token(of: viewer, in: pool)
-    let places = try await Purchases.places(of: viewer, limit: limit, in: pool)
     let page = try request.part(of: try await Purchases.list(of: viewer, in: pool)).map(Item.init)
+    let places = try await Purchases.places(of: viewer, limit: limit, in: pool)
+    // Last, since it writes: a request that is refused has written nothing.
+    let token = try await Purchases.token(of: viewer, in: pool)
     return try Answer(
       .ok,
       Own(token: token.uuidString.lowercased(), celebs: places, items: page.items, next: Nullable(page.next)))
