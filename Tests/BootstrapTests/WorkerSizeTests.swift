@@ -21,7 +21,7 @@ struct WorkerSizeTests {
     #expect(
       size.concurrency == [
         .default: 2, "fanout": 4, "fanout-bulk": 1, "hearts": 2, "lookups": 16, "mail": 2, "notifications": 2,
-        "pictures": 2, "rankings": 1, "webhooks": 8,
+        "pictures": 2, "rankings": 1, "webhooks": 16,
       ])
     #expect(size.connections == WorkerConnections(pool: WorkerSize.usualPool, kept: 7, jobs: 21))
     #expect(size.fits && size.redisConnections == 11)
@@ -30,13 +30,13 @@ struct WorkerSizeTests {
   @Test func aPoolThatIsSetBoundsTheSlots() throws {
     let small = try size(["FANMILL_POSTGRES_POOL": "13"])
     #expect(small.connections.jobs == 11 && small.connections.pool == 13)
-    #expect(small.concurrency["lookups"] == 4 && small.totalConcurrency == 18, "\(small.concurrency)")
+    #expect(small.concurrency["lookups"] == 4 && small.totalConcurrency == 22, "\(small.concurrency)")
     #expect(small.concurrency["fanout"] == 2 && small.concurrency["fanout-bulk"] == 1)
     // Each queue is served all the same.
     let tiny = try size(["FANMILL_POSTGRES_POOL": "3"])
     #expect(
       tiny.concurrency
-        == Dictionary(uniqueKeysWithValues: known.map { ($0, ["lookups": 4, "pictures": 2, "webhooks": 4][$0] ?? 1) })
+        == Dictionary(uniqueKeysWithValues: known.map { ($0, ["lookups": 4, "pictures": 2, "webhooks": 8][$0] ?? 1) })
         && !tiny.fits)
     let large = try size(["FANMILL_POSTGRES_POOL": "1000"])
     #expect(

@@ -99,7 +99,8 @@ public struct WorkerSize: Sendable, Hashable {
       }
       jobsPerConnection =
         switch queue {
-        case SocialJobs.lookupQueue, SocialJobs.webhookQueue: 4
+        case SocialJobs.lookupQueue: 4
+        case SocialJobs.webhookQueue: 8
         case SocialJobs.pictureQueue: 2
         default: 1
         }
