@@ -17,6 +17,8 @@ class Report:
 
     def fail(self, operation, what, repeat):
         """A failure of the same kind keeps the first request."""
+        if (operation, what) not in self.failures:
+            print(f"api-fuzz: {operation}: {what}", flush=True)
         first, count = self.failures.get((operation, what), (repeat, 0))
         self.failures[operation, what] = first, count + 1
 

@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from fuzz.client import Call
 
 MAIL_LINK = re.compile(rb"\b[A-Za-z0-9_-]{43}\b")
+# How many meetings an account begins, of the 20 that it may in an hour.
+MEETINGS = 15
 
 
 class Account:
@@ -99,6 +101,8 @@ class World:
         self.read_mails = set()
         self.serial = 0
         self.cast, self.spares = [], []
+        # Two accounts, and how many meetings they may still begin.
+        self.pair, self.meetings_left = [], 0
         self.sessions = []
         # Lists of what exists, the newest last, with the account that may use it.
         self.posts, self.comments, self.messages = [], [], []
@@ -201,8 +205,12 @@ class World:
     # MARK: Meetings
 
     def meeting(self, r, joined=True, opened=True):
-        host = self.one(r)
-        meeting = Meeting(r, host, self.other(r, host))
+        if not self.meetings_left:
+            # Each may begin few in an hour. The cast's are spent by requests without a meeting to come.
+            self.pair, self.meetings_left = [self.open_account(), self.open_account()], MEETINGS
+        self.meetings_left -= 1
+        meeting = Meeting(r, *self.pair)
+        host = meeting.host
         begun = self.ask("beginMeeting", host, body=meeting.sides[host].introduction())
         meeting.id, meeting.code = begun["id"], begun["code"]
         if joined:
