@@ -7,8 +7,8 @@ import LibPQClient
 import Social
 
 /// Runs every audit: feeds, notifications and their counts, counts of likes, comments and fans, heart counts, rankings,
-/// pictures and their files, the search tables, webhooks' events, leftovers of deleted accounts, the ledger against the broker and the
-/// broker against the ledger.
+/// pictures and their files, the search tables, webhooks' events, leftovers of deleted accounts, the ledger against the
+/// broker and the broker against the ledger.
 ///
 /// Audits change nothing. Each compares within one snapshot, so concurrent writes do not disturb it.
 public struct Audit: Sendable {
