@@ -38,8 +38,9 @@ class Database:
         return {name: (rows, written) for name, rows, written in self.execute(self.counting, {"since": number})}
 
     def drain(self, limit=60):
-        """Waits until no job is due or running."""
-        query = "SELECT count(*) FROM jobs.jobs WHERE NOT parked AND (run_at IS NULL OR run_at <= now())"
+        """Waits until no job is running or will be due during a request."""
+        due = "now() + interval '300 milliseconds'"
+        query = f"SELECT count(*) FROM jobs.jobs WHERE NOT parked AND (run_at IS NULL OR run_at <= {due})"
         deadline = time.monotonic() + limit
         while self.execute(query).fetchone()[0] and time.monotonic() < deadline:
             time.sleep(0.02)
