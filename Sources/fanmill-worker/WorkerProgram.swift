@@ -41,7 +41,7 @@ struct WorkerProgram: AsyncParsableCommand {
             var configuration = program.settings.workerConfiguration(named: name, size)
             configuration.middleware += program.jobMiddleware
             try await program.withYouTube(servers) { [configuration] youtube, client in
-              try await program.withWebhooks { webhooks in
+              try await program.withWebhooks(size) { webhooks in
                 try await serve(configuration, program, servers, youtube, client, mail, store, webhooks)
               }
             }
@@ -223,14 +223,14 @@ extension Program {
 extension Program {
   /// Runs `body` with a sender of webhooks on a separate loop, so that a flood of slow receivers delays nothing else;
   /// nil without a key for their secrets.
-  func withWebhooks(_ body: (WebhookSender?) async throws -> Void) async throws {
+  func withWebhooks(_ size: WorkerSize, _ body: (WebhookSender?) async throws -> Void) async throws {
     guard settings.certificateKey != nil else { return try await body(nil) }
     let loop = EventLoop(name: "fanmill-hooks")
     defer { loop.stop() }
     let client = try HTTPClient(
       configuration: WebhookSender.configuration(allowsPrivate: settings.webhooksPrivate), loop: loop, logger: logger)
     do {
-      try await body(try webhookSender(client))
+      try await body(try webhookSender(client, concurrency: size.concurrency[SocialJobs.webhookQueue] ?? 1))
     } catch {
       await client.close()
       throw error

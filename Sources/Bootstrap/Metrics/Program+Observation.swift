@@ -52,15 +52,17 @@ extension Program {
 
   /// Sends webhooks' events; nil without a key to open their secrets with.
   ///
-  /// - Parameter client: with `WebhookSender.configuration(allowsPrivate:)`.
+  /// - Parameters:
+  ///   - client: with `WebhookSender.configuration(allowsPrivate:)`.
+  ///   - concurrency: how many deliveries the worker makes at once.
   /// - Throws: if the alarm webhook is unusable.
-  public func webhookSender(_ client: HTTPClient) throws -> WebhookSender? {
+  public func webhookSender(_ client: HTTPClient, concurrency: Int) throws -> WebhookSender? {
     guard let key = settings.certificateKey else { return nil }
     var alarm: WebhookSender.Alarm?
     if let post = try alarmPost() { alarm = { try await post.send(json: $0.json()) } }
     return WebhookSender(
       client: client, secrets: WebhookSecrets(secret: key.value), allowsPrivate: settings.webhooksPrivate,
-      alarm: alarm)
+      concurrency: concurrency, alarm: alarm)
   }
 
   /// Compares the process's clock with Postgres's, and reports an offset.

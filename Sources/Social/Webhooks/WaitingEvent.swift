@@ -7,6 +7,8 @@ import LibPQClient
 struct WaitingEvent: Sendable {
   let hook: Int
   let url: String
+  /// Whether the last attempt at any of the hook's events failed.
+  let isHookFailing: Bool
   /// Sealed: the current one, and the former while it signs too.
   let secrets: [[UInt8]]
   let event: Int
@@ -33,7 +35,7 @@ struct WaitingEvent: Sendable {
   ) async throws -> Line {
     let rows = try await pool.query(
       """
-      SELECT h.state = 'active' AND d.event_id IS NOT NULL, h.url, h.secret,
+      SELECT h.state = 'active' AND d.event_id IS NOT NULL, h.failures > 0, h.url, h.secret,
         CASE WHEN h.former_until > \(now) THEN h.former_secret END, coalesce(d.event_id, 0),
         coalesce(jsonb_build_object(
           'id', 'evt_' || e.id, 'type', e.type, 'subject', e.subject, 'createdAt', webhook_time(e.created_at),
@@ -47,11 +49,12 @@ struct WaitingEvent: Sendable {
       LEFT JOIN webhook_events e ON e.id = d.event_id
       WHERE l.hook_id = \(hook) AND l.subject = \(subject) AND l.job_id = \(PostgresUUID(job))
       """
-    ).decode(Bool.self, String.self, [UInt8].self, [UInt8]?.self, Int.self, String.self)
-    guard let (isReady, url, secret, former, event, body) = rows.first else { return .replaced }
+    ).decode(Bool.self, Bool.self, String.self, [UInt8].self, [UInt8]?.self, Int.self, String.self)
+    guard let (isReady, isFailing, url, secret, former, event, body) = rows.first else { return .replaced }
     guard isReady else { return .idle }
     return .waiting(
       WaitingEvent(
-        hook: hook, url: url, secrets: [secret] + (former.map { [$0] } ?? []), event: event, body: Array(body.utf8)))
+        hook: hook, url: url, isHookFailing: isFailing, secrets: [secret] + (former.map { [$0] } ?? []), event: event,
+        body: Array(body.utf8)))
   }
 }

@@ -17,6 +17,7 @@ public struct WebhookSender: Sendable {
   let now: @Sendable () -> Date
   /// The pauses between attempts at one event.
   let pauses: RetryPolicy
+  private let failing: FailingPlaces
 
   /// How long a hook, or one of its events, may fail.
   static let patience: TimeInterval = 86_400
@@ -27,14 +28,16 @@ public struct WebhookSender: Sendable {
   /// - Parameters:
   ///   - client: with `configuration(allowsPrivate:)`.
   ///   - allowsPrivate: whether receivers may have private addresses, and `http` URLs.
+  ///   - concurrency: how many deliveries the worker makes at once. Failing receivers get half of these places.
   public init(
-    client: HTTPClient, secrets: WebhookSecrets, allowsPrivate: Bool, pauses: RetryPolicy = usualPauses,
-    alarm: Alarm? = nil, now: @escaping @Sendable () -> Date = { JobClock.now }
+    client: HTTPClient, secrets: WebhookSecrets, allowsPrivate: Bool, concurrency: Int,
+    pauses: RetryPolicy = usualPauses, alarm: Alarm? = nil, now: @escaping @Sendable () -> Date = { JobClock.now }
   ) {
     self.client = client
     self.secrets = secrets
     self.allowsPrivate = allowsPrivate
     self.pauses = pauses
+    failing = FailingPlaces(of: concurrency)
     self.alarm = alarm
     self.now = now
   }
@@ -57,8 +60,19 @@ public struct WebhookSender: Sendable {
 
   /// Sends an event once.
   ///
-  /// - Throws: `CancellationError`; `SealedOtherwise` if no secret can be opened.
+  /// - Throws: `JobSnooze` if the hook fails and its turn is later; `CancellationError`; `SealedOtherwise` if no secret
+  ///   can be opened.
   func send(_ event: WaitingEvent) async throws -> WebhookAttempt {
+    guard event.isHookFailing else { return try await post(event) }
+    guard failing.take() else {
+      var random = SystemRandomNumberGenerator()
+      throw JobSnooze(for: pauses.delay(afterAttempt: 1, using: &random))
+    }
+    defer { failing.giveBack() }
+    return try await post(event)
+  }
+
+  private func post(_ event: WaitingEvent) async throws -> WebhookAttempt {
     let keys = event.secrets.compactMap { secrets.open($0, of: event.hook) }
     if keys.isEmpty { throw SealedOtherwise(hook: event.hook) }
     let start = ContinuousClock.now

@@ -35,7 +35,7 @@ struct WebhookStage: Sendable {
       let time = Locked(Date())
       let alarms = Locked<[WebhookAlarmMessage]>([])
       let sender = WebhookSender(
-        client: client, secrets: secrets, allowsPrivate: allowsPrivate,
+        client: client, secrets: secrets, allowsPrivate: allowsPrivate, concurrency: 8,
         pauses: RetryPolicy(maxAttempts: 1000, base: .milliseconds(1), cap: .milliseconds(1)),
         alarm: { message in alarms.withLock { $0.append(message) } }, now: { time.withLock { $0 } })
       let outcome: Result<Void, any Error>

@@ -125,6 +125,35 @@ struct WebhookTests {
     }
   }
 
+  @Test("Receivers that never answer, however many, leave places for those that do")
+  func manySilences() async throws {
+    let silent = try WebhookReceiver { _, _ in nil }
+    let well = try WebhookReceiver()
+    defer {
+      silent.stop()
+      well.stop()
+    }
+    try await WebhookStage.run { stage in
+      var hooks: [Int] = []
+      for _ in 0..<12 { hooks.append(try await stage.hook(silent.url, .postCreated)) }
+      try await stage.app.pool.execute("UPDATE webhooks SET failures = 1, failing_since = now()")
+      let author = try await stage.app.account("ann")
+      for number in 0..<4 { try await stage.app.post("post \(number)", by: author) }
+      try await stage.working {
+        // Of eight places, four.
+        try await eventually("they hold all places that they may") { silent.arrivals.count == 4 }
+        let other = try await stage.hook(well.url, .postCreated)
+        for number in 4..<12 { try await stage.app.post("post \(number)", by: author) }
+        try await eventually("the other gets all") { try await stage.count("delivered", for: other) == 8 }
+        #expect(silent.arrivals.count == 4)
+        // What had no place made no attempt.
+        #expect(
+          try await stage.app.count("SELECT count(*) FROM webhook_deliveries WHERE attempts > 0 AND state = 'waiting'")
+            == 0)
+      }
+    }
+  }
+
   @Test("A hook that fails has few jobs, and one event that is refused stops no other subject")
   func poison() async throws {
     let receiver = try WebhookReceiver { arrival, _ in
@@ -243,7 +272,8 @@ struct WebhookTests {
       for url in [receiver.url, receiver.url.replacing("http:", with: "https:")] {
         let hook = try await stage.hook(url, .postCreated)
         let sealed = try WebhookStage.secrets.seal(WebhookStage.secret, of: hook)
-        let event = WaitingEvent(hook: hook, url: url, secrets: [sealed], event: 1, body: Array("{}".utf8))
+        let event = WaitingEvent(
+          hook: hook, url: url, isHookFailing: false, secrets: [sealed], event: 1, body: Array("{}".utf8))
         let attempt = try await stage.sender.send(event)
         #expect(attempt.status == nil && attempt.outcome == .refused && !attempt.text.isEmpty)
       }
@@ -252,7 +282,7 @@ struct WebhookTests {
       let hook = try await stage.hook(url, .postCreated)
       let sealed = try WebhookStage.secrets.seal(WebhookStage.secret, of: hook)
       let attempt = try await stage.sender.send(
-        WaitingEvent(hook: hook, url: url, secrets: [sealed], event: 1, body: Array("{}".utf8)))
+        WaitingEvent(hook: hook, url: url, isHookFailing: false, secrets: [sealed], event: 1, body: Array("{}".utf8)))
       #expect(attempt.status == nil && attempt.text.contains("private or reserved"), "\(attempt.text)")
       #expect(receiver.arrivals.isEmpty)
     }
