@@ -150,7 +150,7 @@ import Testing
         let pause = StatementPause(query: "SELECT die_at(\(deaths + 1))")
         do {
           try await StatementPause.$current.withValue(pause) {
-            _ = try await api.pool.transaction { try await Meetings.seal(bobs, bob.id, of: bobsID, in: $0) }
+            _ = try await api.pool.transaction { try await MeetingExchange.seal(bobs, bob.id, of: bobsID, in: $0) }
           }
           break
         } catch is PostgresError {
@@ -165,7 +165,7 @@ import Testing
       #expect(deaths >= 10)
       // Both are stored. The device that got no reply asks again, and gets it.
       #expect(try await api.count("SELECT count(*) FROM agreement_copies") == 2)
-      let again = try await api.pool.transaction { try await Meetings.seal(bobs, bob.id, of: bobsID, in: $0) }
+      let again = try await api.pool.transaction { try await MeetingExchange.seal(bobs, bob.id, of: bobsID, in: $0) }
       #expect(again)
       for phone in [ann, bob] { #expect(try await phone.sealed(key).record == record) }
     }

@@ -105,7 +105,7 @@ struct MeetingRoutes: Sendable {
     let id = try id(context)
     let wanted = try await RequestBody(request, context).decode(Opening.self)
     let nonce = try AgreementBytes.read(wanted.nonce, "nonce", 32...32)
-    try await jobs.transaction { try await Meetings.open(nonce, id, of: viewer.id, in: $0.sql) }
+    try await jobs.transaction { try await MeetingExchange.open(nonce, id, of: viewer.id, in: $0.sql) }
     return .noContent
   }
 
@@ -127,7 +127,7 @@ struct MeetingRoutes: Sendable {
       }
       after = number
     }
-    let found = try await Meetings.messages(try id(context), of: viewer.id, after: after, in: pool)
+    let found = try await MeetingExchange.messages(try id(context), of: viewer.id, after: after, in: pool)
     return try Answer(
       .ok, PageView(try request.part(of: found)) { SealedView(number: $0.number, body: Base64URL.text($0.body)) })
   }
@@ -139,8 +139,8 @@ struct MeetingRoutes: Sendable {
       throw SocialError(.invalid("number"), "number must be a message's number, from 1", field: "number")
     }
     let wanted = try await RequestBody(request, context).decode(Sealed.self)
-    let body = try AgreementBytes.read(wanted.body, "body", 16...Meetings.maxMessageBytes)
-    try await jobs.transaction { try await Meetings.send(body, number: number, id, of: viewer.id, in: $0.sql) }
+    let body = try AgreementBytes.read(wanted.body, "body", 16...MeetingExchange.maxMessageBytes)
+    try await jobs.transaction { try await MeetingExchange.send(body, number: number, id, of: viewer.id, in: $0.sql) }
     return .noContent
   }
 
@@ -161,7 +161,7 @@ struct MeetingRoutes: Sendable {
       hash: wanted.hash, signature: wanted.signature, copy: wanted.copy, expiresAt: wanted.expiresAt,
       now: JobClock.now)
     let meeting = try await jobs.transaction { transaction in
-      try await Meetings.seal(seal, id, of: viewer.id, in: transaction.sql)
+      try await MeetingExchange.seal(seal, id, of: viewer.id, in: transaction.sql)
       return try await Meetings.read(id, of: viewer.id, in: transaction.sql)
     }
     return try Answer(.ok, MeetingView(meeting))
