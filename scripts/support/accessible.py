@@ -1,4 +1,4 @@
-"""What a page must have for users without sight or a mouse."""
+"""What makes a page legible, also for users without sight or a mouse."""
 
 # For users without sight or a mouse: every field has a name, every text has the contrast that WCAG 2.2 AA requires.
 ACCESSIBLE = """
@@ -57,6 +57,50 @@ ACCESSIBLE = """
       faults.push('contrast ' + what + ': ' + e.textContent.trim().slice(0, 30));
     }
   }
+  return faults;
+})()
+"""
+
+# Texts that lie on one another. What scrolls below a fixed bar is no fault; letters reach a little beyond their line.
+OVERLAPS = """
+(() => {
+  const boxes = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const e = node.parentElement;
+    const text = node.textContent.trim();
+    if (!text || !e.checkVisibility() || e.closest('.hidden, .skip, svg, option, datalist, textarea')) continue;
+    const clips = [];
+    let isFixed = false;
+    for (let above = e; above; above = above.parentElement) {
+      const style = getComputedStyle(above);
+      if (style.position === 'fixed' || style.position === 'sticky') isFixed = true;
+      if (style.overflow !== 'visible') clips.push(above.getBoundingClientRect());
+    }
+    if (isFixed) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const line of range.getClientRects()) {
+      const box = {
+        text, left: line.left + 1, right: line.right - 1,
+        top: line.top + line.height / 4, bottom: line.bottom - line.height / 4,
+      };
+      for (const clip of clips) {
+        box.left = Math.max(box.left, clip.left);
+        box.right = Math.min(box.right, clip.right);
+        box.top = Math.max(box.top, clip.top);
+        box.bottom = Math.min(box.bottom, clip.bottom);
+      }
+      if (box.right > box.left && box.bottom > box.top) boxes.push(box);
+    }
+  }
+  const faults = [];
+  boxes.forEach((one, i) => boxes.slice(i + 1).forEach(other => {
+    const isApart = one.right <= other.left || other.right <= one.left || one.bottom <= other.top
+      || other.bottom <= one.top;
+    if (!isApart) faults.push('overlap: ' + one.text.slice(0, 30) + ' / ' + other.text.slice(0, 30));
+  }));
   return faults;
 })()
 """
