@@ -1,8 +1,8 @@
 # Developer commands. Each target does its own setup.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-run build install uninstall dist demo test test-thread browser-test web-test screenshots up fill \
-  down bench lint check-deploy check-outsider check-examples format compose-check rolling-restart storm \
-  prometheus-check openapi-check api-check api-diff api-client-check api-fuzz api-release docs
+.PHONY: help setup setup-run build build-debug install uninstall dist demo test test-thread browser-test web-test \
+  screenshots up fill down bench lint check-deploy check-outsider check-examples format compose-check rolling-restart \
+  storm prometheus-check openapi-check api-check api-diff api-client-check api-fuzz api-release docs
 SHELL := /bin/bash
 
 swift_folders := $(wildcard Sources Tests Examples/*/Package.swift Examples/*/Sources Examples/*/Tests) \
@@ -29,12 +29,29 @@ setup: ## install missing development packages: C libraries, vips, Redis, Postgr
 setup-run: ## install missing packages for building and running: C libraries, vips, Redis, Postgres
 	@scripts/install-packages local
 
+# Products are built by name to leave out swift-crypto and the products for phones that need it.
+programs := fanmill fanmill-api fanmill-worker fanmill-youtube
+
 # Statically links Swift's libraries: commands take three quarters of the time, and the installed programs need no
-# toolchain. Products are listed by name to leave out swift-crypto and the products for phones that need it.
+# toolchain.
 build: setup-run ## build the executables, optimised, into .build/release
-	@for program in fanmill fanmill-api fanmill-worker fanmill-youtube; do \
-	  scripts/swift-build -c release --static-swift-stdlib --product $$program || exit; \
-	done
+	@for program in $(programs); do scripts/swift-build -c release --static-swift-stdlib --product $$program || exit; done
+
+# Without debug information the tests build in two thirds of the time; failures still name file and line.
+debug_build := --explicit-target-dependency-import-check error -debug-info-format none
+
+# To look at: half the time, and the tests reuse it.
+build-debug: setup-run ## build the executables, not optimised, into .build/debug, in half the time
+	@for program in $(programs); do scripts/swift-build $(debug_build) --product $$program || exit; done
+
+# What `demo` and `up` run: the optimised build where `make build` has made one.
+ifneq ($(wildcard .build/release/fanmill),)
+built := build
+fanmill := .build/release/fanmill
+else
+built := build-debug
+fanmill := .build/debug/fanmill
+endif
 
 # Installs what was built before, so that `make` need not run as the same user as `sudo make install`.
 install: ## install programs, migrations, completions, man pages, docs under PREFIX (/usr/local; DESTDIR for packagers)
@@ -51,14 +68,11 @@ dist: build ## pack the installable files into .build/dist, for machines without
 	rm -rf .build/dist/root
 	@ls .build/dist/*.tar.gz
 
-demo: build ## run everything from scratch on private servers and real data, and audit it
-	.build/release/fanmill demo
-
-# Without debug information the tests build in two thirds of the time; failures still name file and line.
-test_build := --explicit-target-dependency-import-check error -debug-info-format none
+demo: $(built) ## run everything from scratch on private servers and real data, and audit it
+	$(fanmill) demo
 
 test: setup ## build and run all tests; they start private servers (TESTS="--again" reruns failures)
-	@scripts/swift-build --build-tests $(test_build)
+	@scripts/swift-build --build-tests $(debug_build)
 	$(few_at_once) scripts/run-tests $(TESTS) -- -debug-info-format none
 
 test-thread: setup ## build and run all tests under the thread sanitizer, in a separate build folder
@@ -101,14 +115,14 @@ api-release: setup ## keep the API's document as that of a release, in docs/open
 screenshots: setup build ## retake the README's screenshots of the dashboard
 	scripts/screenshots
 
-up: build ## start private servers, the API and a worker, and leave them running
-	.build/release/fanmill up --detach
+up: $(built) ## start private servers, the API and a worker, and leave them running
+	$(fanmill) up --detach
 
-fill: build ## fill the stack of `make up` with a hundred accounts, pictures and threads, to look at (`make up fill`)
-	.build/release/fanmill demo --keep
+fill: $(built) ## fill the stack of `make up` with a hundred accounts, pictures and threads, to look at (`make up fill`)
+	$(fanmill) demo --keep
 
 down: ## stop the stack of `make up`; its data stays in .fanmill
-	.build/release/fanmill down
+	$(fanmill) down
 
 bench: setup build ## print the benchmark table: Fanmill, plain C, Sidekiq (BENCH="--quick": one run each)
 	swift build -c release --package-path Benchmarks

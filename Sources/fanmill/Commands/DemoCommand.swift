@@ -123,9 +123,8 @@ extension DemoReport {
       \(jobs)
       A killed worker's jobs wait until its lease ends, at most 5 seconds; then another worker gets them.
 
-      Nothing is left running. To explore: `make up` leaves a stack running in this folder, `.build/release/fanmill \
-      --help`
-      lists the commands, and README.md explains how it works.
+      Nothing is left running. To explore: `make up` leaves a stack running in this folder,
+      `\(CommandLine.arguments[0]) --help` lists the commands, and README.md explains how it works.
       """
   }
 }
