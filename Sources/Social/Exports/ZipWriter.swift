@@ -167,11 +167,10 @@ final class ZipWriter {
     var seconds = time_t(moment.timeIntervalSince1970)
     var parts = tm()
     gmtime_r(&seconds, &parts)
-    let year = min(max(Int(parts.tm_year) - 80, 0), 127)
-    return (
-      UInt16(year << 9 | (Int(parts.tm_mon) + 1) << 5 | Int(parts.tm_mday)),
-      UInt16(Int(parts.tm_hour) << 11 | Int(parts.tm_min) << 5 | Int(parts.tm_sec) / 2)
-    )
+    let year = UInt16(min(max(parts.tm_year - 80, 0), 127))
+    let date = year << 9 | UInt16(parts.tm_mon + 1) << 5 | UInt16(parts.tm_mday)
+    let time = UInt16(parts.tm_hour) << 11 | UInt16(parts.tm_min) << 5 | UInt16(parts.tm_sec / 2)
+    return (date, time)
   }
 
   // MARK: Bytes
