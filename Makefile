@@ -29,8 +29,9 @@ setup: ## install missing development packages: C libraries, vips, Redis, Postgr
 setup-run: ## install missing packages for building and running: C libraries, vips, Redis, Postgres
 	@scripts/install-packages local
 
-# Products are built by name to leave out swift-crypto and the products for phones that need it.
-programs := fanmill fanmill-api fanmill-worker fanmill-youtube
+# Products are built by name to leave out swift-crypto and the products for phones that need it. The API is first: most
+# of its own modules compile while others wait for one another.
+programs := fanmill-api fanmill fanmill-worker fanmill-youtube
 
 # Statically links Swift's libraries: commands take three quarters of the time, and the installed programs need no
 # toolchain.
