@@ -121,7 +121,7 @@ enum Search {
           RETURN rtrim(words);
         END $$;
         \(statement)
-        """)
+        """, timeout: .seconds(3600))
     }
   }
 }
