@@ -1,7 +1,8 @@
 import Locking
 
 /// The places of a worker in which deliveries to failing receivers may wait: half of those of the queue `webhooks`.
-/// However many receivers do not answer, the other half stays free for those that do.
+/// However many receivers fail, the other half stays free for those that answer. A worker with a single place has no
+/// other half.
 final class FailingPlaces: Sendable {
   private let free: Locked<Int>
 

@@ -97,15 +97,22 @@ struct WebhookTests {
 
   private func number(_ id: String) -> Int { Int(id.dropFirst(4)) ?? 0 }
 
-  @Test("A receiver that never answers holds up neither another hook nor other jobs")
-  func silence() async throws {
+  /// Runs `body` with a receiver that never answers and one that does.
+  private func besideSilence(
+    _ body: @Sendable (_ stage: WebhookStage, _ silent: WebhookReceiver, _ well: WebhookReceiver) async throws -> Void
+  ) async throws {
     let silent = try WebhookReceiver { _, _ in nil }
     let well = try WebhookReceiver()
     defer {
       silent.stop()
       well.stop()
     }
-    try await WebhookStage.run { stage in
+    try await WebhookStage.run { stage in try await body(stage, silent, well) }
+  }
+
+  @Test("A receiver that never answers holds up neither another hook nor other jobs")
+  func silence() async throws {
+    try await besideSilence { stage, silent, well in
       let first = try await stage.hook(silent.url, .postCreated)
       let second = try await stage.hook(well.url, .postCreated)
       let author = try await stage.app.account("ann")
@@ -127,15 +134,8 @@ struct WebhookTests {
 
   @Test("Receivers that never answer, however many, leave places for those that do")
   func manySilences() async throws {
-    let silent = try WebhookReceiver { _, _ in nil }
-    let well = try WebhookReceiver()
-    defer {
-      silent.stop()
-      well.stop()
-    }
-    try await WebhookStage.run { stage in
-      var hooks: [Int] = []
-      for _ in 0..<12 { hooks.append(try await stage.hook(silent.url, .postCreated)) }
+    try await besideSilence { stage, silent, well in
+      for _ in 0..<12 { _ = try await stage.hook(silent.url, .postCreated) }
       try await stage.app.pool.execute("UPDATE webhooks SET failures = 1, failing_since = now()")
       let author = try await stage.app.account("ann")
       for number in 0..<4 { try await stage.app.post("post \(number)", by: author) }
