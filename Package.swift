@@ -230,9 +230,10 @@ let package = Package(
         "DurableJobsRedis", "LibPQClient", "Social", "SocialAdmin", httpTypes, hummingbird, lifecycle, logging, nioCore,
       ],
       resources: [.embedInCode("Templates")], swiftSettings: settings),
-    // The web client, which the API serves at its root. Its files are compiled in.
+    // The web client, which the API serves at its root. Its files are compiled in, by C.
+    .target(name: "CFanmillWeb"),
     .target(
-      name: "FanmillWeb", dependencies: [httpTypes, hummingbird], resources: [.embedInCode("Assets")],
+      name: "FanmillWeb", dependencies: ["CFanmillWeb", httpTypes, hummingbird], exclude: ["Assets"],
       swiftSettings: settings),
     module(
       "Bootstrap",
@@ -405,7 +406,9 @@ let package = Package(
         "PrivateServers", "Reactor", "Social", "SocialAdmin", "TestSupport", argumentParser, logging, metrics, nioCore,
       ]),
   ],
-  swiftLanguageModes: [.v6]
+  swiftLanguageModes: [.v6],
+  // For `#embed`.
+  cLanguageStandard: .c2x
 )
 
 if hasRedisTLS {

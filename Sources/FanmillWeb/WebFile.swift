@@ -1,3 +1,5 @@
+import CFanmillWeb
+
 /// A file of the web client, compiled in.
 struct WebFile: Sendable {
   let name: String
@@ -21,26 +23,19 @@ struct WebFile: Sendable {
     tag = "\"\(String(hash, radix: 16))\""
   }
 
+  /// The page and its files.
+  private static let compiled: [WebFile] = {
+    var files: [WebFile] = []
+    while let asset = web_asset(files.count)?.pointee {
+      let bytes = UnsafeBufferPointer(start: asset.bytes, count: asset.size)
+      files.append(WebFile(String(cString: asset.name), Array(bytes)))
+    }
+    return files
+  }()
+
   /// The one page.
-  static let page = WebFile("index.html", PackageResources.index_html)
+  static let page = compiled[0]
 
   /// The page's files.
-  static let all = [
-    WebFile("account.js", PackageResources.account_js),
-    WebFile("agree.js", PackageResources.agree_js),
-    WebFile("api.js", PackageResources.api_js),
-    WebFile("app.js", PackageResources.app_js),
-    WebFile("dom.js", PackageResources.dom_js),
-    WebFile("fans.js", PackageResources.fans_js),
-    WebFile("icon.svg", PackageResources.icon_svg),
-    WebFile("ko.js", PackageResources.ko_js),
-    WebFile("live.js", PackageResources.live_js),
-    WebFile("look.js", PackageResources.look_js),
-    WebFile("parts.js", PackageResources.parts_js),
-    WebFile("people.js", PackageResources.people_js),
-    WebFile("posts.js", PackageResources.posts_js),
-    WebFile("scrypt.js", PackageResources.scrypt_js),
-    WebFile("seal.js", PackageResources.seal_js),
-    WebFile("style.css", PackageResources.style_css),
-  ]
+  static let all = compiled.dropFirst()
 }
