@@ -17,9 +17,11 @@ final class SocketServer: Sendable {
     var body: Data
 
     func header(_ name: String) -> String? {
-      head.split(separator: "\r\n").map { $0.split(separator: ":", maxSplits: 1) }
-        .first { $0.count == 2 && $0[0].lowercased() == name }
-        .map { $0[1].trimmingCharacters(in: .whitespaces) }
+      for line in head.split(separator: "\r\n") {
+        let field = line.split(separator: ":", maxSplits: 1)
+        if field.count == 2, field[0].lowercased() == name { return field[1].trimmingCharacters(in: .whitespaces) }
+      }
+      return nil
     }
   }
 

@@ -213,7 +213,8 @@ import Testing
     _ = try await listener.query("SELECT 1")
     var got: [String] = []
     for await notification in stream { got.append(notification.payload) }
-    #expect(got == (1...1024).map(String.init))
+    let kept = (1...1024).map { String($0) }
+    #expect(got == kept)
     await listener.close()
   }
 
