@@ -13,6 +13,8 @@ struct SteppedTransactions: Sendable {
 
   private let pool: PostgresPool
   private let control: PostgresConnection
+  /// Its object identifier.
+  private let database: Int
 
   /// Adds the waits to the database's functions.
   static func prepare(_ app: App, functions: [String]) async throws -> SteppedTransactions {
@@ -28,7 +30,9 @@ struct SteppedTransactions: Sendable {
         try await control.execute("SELECT pg_advisory_lock(\(Int32(7000 + actor)), \(Int32(parity)))")
       }
     }
-    return SteppedTransactions(pool: app.pool, control: control)
+    let database = try await control.query("SELECT oid::bigint FROM pg_database WHERE datname = current_database()")[0]
+      .decode(Int.self)
+    return SteppedTransactions(pool: app.pool, control: control, database: database)
   }
 
   func close() async { await control.close() }
@@ -62,16 +66,15 @@ struct SteppedTransactions: Sendable {
         }
       }
       var waits = [0, 0]
-      while true {
-        let ready = try await settle(ended)
-        if ready.isEmpty { break }
+      var ready = try await settle(ended)
+      while !ready.isEmpty {
         let actor = choose(run.choices.count, ready)
         run.choices.append(actor)
         run.alternatives.append(ready)
         let key = (Int32(7000 + actor), Int32(waits[actor] % 2))
         waits[actor] += 1
         try await control.execute("SELECT pg_advisory_unlock(\(key.0), \(key.1))")
-        _ = try await settle(ended)
+        ready = try await settle(ended)
         try await control.execute("SELECT pg_advisory_lock(\(key.0), \(key.1))")
       }
       try await group.waitForAll()
@@ -88,13 +91,15 @@ struct SteppedTransactions: Sendable {
       let over = ended.withLock { $0 }
       let rows = try await control.query(
         """
+        WITH locks AS MATERIALIZED (
+          SELECT pid, classid, objsubid, granted, locktype = 'advisory' AS is_advisory, database FROM pg_locks
+          WHERE locktype = 'advisory' OR NOT granted)
         SELECT marker.classid::bigint - 8000,
-          coalesce(bool_or(
-            waiting.locktype = 'advisory' AND waiting.classid BETWEEN 7000 AND 7001 AND waiting.objsubid = 2), false),
+          coalesce(bool_or(waiting.is_advisory AND waiting.classid BETWEEN 7000 AND 7001 AND waiting.objsubid = 2), false),
           count(waiting.pid) > 0
-        FROM pg_locks marker LEFT JOIN pg_locks waiting ON waiting.pid = marker.pid AND NOT waiting.granted
-        WHERE marker.locktype = 'advisory' AND marker.classid BETWEEN 8000 AND 8001 AND marker.objsubid = 2
-          AND marker.granted AND marker.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        FROM locks marker LEFT JOIN locks waiting ON waiting.pid = marker.pid AND NOT waiting.granted
+        WHERE marker.is_advisory AND marker.classid BETWEEN 8000 AND 8001 AND marker.objsubid = 2 AND marker.granted
+          AND marker.database::bigint = \(database)
         GROUP BY marker.classid
         """
       ).decode(Int.self, Bool.self, Bool.self)
