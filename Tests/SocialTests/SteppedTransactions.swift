@@ -95,7 +95,8 @@ struct SteppedTransactions: Sendable {
           SELECT pid, classid, objsubid, granted, locktype = 'advisory' AS is_advisory, database FROM pg_locks
           WHERE locktype = 'advisory' OR NOT granted)
         SELECT marker.classid::bigint - 8000,
-          coalesce(bool_or(waiting.is_advisory AND waiting.classid BETWEEN 7000 AND 7001 AND waiting.objsubid = 2), false),
+          coalesce(bool_or(
+            waiting.is_advisory AND waiting.classid BETWEEN 7000 AND 7001 AND waiting.objsubid = 2), false),
           count(waiting.pid) > 0
         FROM locks marker LEFT JOIN locks waiting ON waiting.pid = marker.pid AND NOT waiting.granted
         WHERE marker.is_advisory AND marker.classid BETWEEN 8000 AND 8001 AND marker.objsubid = 2 AND marker.granted

@@ -1,5 +1,5 @@
-#ifndef FANMILL_WEB_H
-#define FANMILL_WEB_H
+#ifndef WEB_ASSETS_H
+#define WEB_ASSETS_H
 
 #include <stddef.h>
 
