@@ -230,6 +230,9 @@ export function list(ctx, path, row, more = {}) {
     end();
     app.memory.set(name, { items, next });
     changed?.(items);
+    // An observer tells of changes alone, and the end may be as near as before: observing it anew asks again.
+    near.unobserve(foot);
+    near.observe(foot);
   };
 
   async function read() {
@@ -258,8 +261,7 @@ export function list(ctx, path, row, more = {}) {
   }
 
   const near = new IntersectionObserver(
-    ([entry]) => entry.isIntersecting && next !== null && !isStuck && read(), { rootMargin: "600px" });
-  near.observe(foot);
+    (entries) => entries.at(-1).isIntersecting && next !== null && !isStuck && read(), { rootMargin: "600px" });
   ctx.end(() => near.disconnect());
 
   const begin = (kept) => {
