@@ -251,7 +251,19 @@ final class RedisSocket {
     if let closeReason { return closeReason }
     if let refusal = tls?.refusal { return RedisError(.connection, refusal) }
     let code: RedisError.Code = context.pointee.err == REDIS_ERR_PROTOCOL ? .protocol : .connection
-    return RedisError(code, context.pointee.err == 0 ? "the connection ended" : Self.errorText(context))
+    let text = context.pointee.err == 0 ? "the connection ended" : Self.errorText(context)
+    let reason = RedisError(code, text + (lastWords.map { " (the server said: \($0))" } ?? ""))
+    closeReason = reason
+    return reason
+  }
+
+  /// The error that waits unread when a write is the first to notice that the server hung up, such as "max number of
+  /// clients reached". hiredis reads no more then.
+  private var lastWords: String? {
+    var bytes = [UInt8](repeating: 0, count: 512)
+    let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+    guard count > 0, bytes[0] == UInt8(ascii: "-") else { return nil }
+    return String(decoding: bytes[1..<count].prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
   }
 
   private static func errorText(_ context: UnsafeMutablePointer<redisAsyncContext>) -> String {
