@@ -9,9 +9,8 @@ COPY Package.swift ./
 RUN swift package resolve
 COPY . .
 # Swift's libraries are shipped beside the programs: linked into each program, they would take 240 MB instead of 134.
-# Built by name, so that swift-crypto, which only devices use, is not compiled.
-RUN for program in fanmill fanmill-api fanmill-worker; do swift build -c release --product $program || exit; done \
-  && scripts/collect-programs .build/release /out
+# The executables alone: without swift-crypto, which only devices use.
+RUN swift build -c release --target Programs && scripts/collect-programs .build/release /out
 
 # `--build-context build=FOLDER` replaces the stage above with prebuilt programs: scripts/collect-programs creates
 # FOLDER/out.

@@ -29,14 +29,10 @@ setup: ## install missing development packages: C libraries, vips, Redis, Postgr
 setup-run: ## install missing packages for building and running: C libraries, vips, Redis, Postgres
 	@scripts/install-packages local
 
-# Products are built by name to leave out swift-crypto and the products for phones that need it. The API is first: most
-# of its own modules compile while others wait for one another.
-programs := fanmill-api fanmill fanmill-worker fanmill-youtube
-
 # Statically links Swift's libraries: commands take three quarters of the time, and the installed programs need no
 # toolchain.
 build: setup-run ## build the executables, optimised, into .build/release
-	@for program in $(programs); do scripts/swift-build -c release --static-swift-stdlib --product $$program || exit; done
+	@scripts/swift-build -c release --static-swift-stdlib --target Programs
 
 # Without debug information the tests build in two thirds of the time; failures still name file and line. One compiler
 # for each module takes a tenth less than two, which both parse it; the other processor compiles the next module.
@@ -45,7 +41,7 @@ debug_build := --explicit-target-dependency-import-check error -debug-info-forma
 
 # To look at: half the time, and the tests reuse it.
 build-debug: setup-run ## build the executables, not optimised, into .build/debug, in half the time
-	@for program in $(programs); do scripts/swift-build $(debug_build) --product $$program || exit; done
+	@scripts/swift-build $(debug_build) --target Programs
 
 # What `demo` and `up` run: the optimised build where `make build` has made one.
 ifneq ($(wildcard .build/release/fanmill),)

@@ -269,6 +269,10 @@ let package = Package(
         "SocialAdmin", argumentParser, lifecycle, logging, signals,
       ]),
 
+    // What `make` builds: one build of all executables takes less time than one for each, and leaves out swift-crypto
+    // and the products for phones that need it.
+    .target(name: "Programs", dependencies: ["fanmill", "fanmill-api", "fanmill-worker", "fanmill-youtube"]),
+
     tests(
       "SocialAPITests",
       [

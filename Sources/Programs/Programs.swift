@@ -1,0 +1,1 @@
+// Empty: `swift build --target Programs` builds what the target depends on, the four executables.
