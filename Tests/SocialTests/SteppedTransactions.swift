@@ -49,7 +49,7 @@ struct SteppedTransactions: Sendable {
   ///
   /// - Parameter choose: picks the one to step among those that can.
   func run(_ first: @escaping Body, _ second: @escaping Body, choose: (Int, [Int]) -> Int) async throws -> Run {
-    try await control.pipeline(["ALTER SEQUENCE step_0 RESTART", "ALTER SEQUENCE step_1 RESTART"])
+    try await control.execute("SELECT setval('step_0', 0, false), setval('step_1', 0, false)")
     let ends = Locked<[(any Error)?]>([nil, nil])
     let ended = Locked<[Bool]>([false, false])
     var run = Run()
@@ -66,6 +66,8 @@ struct SteppedTransactions: Sendable {
         }
       }
       var waits = [0, 0]
+      // The lock that the last step passed; nobody waits for it before the next step.
+      var passed: (Int32, Int32)?
       var ready = try await settle(ended)
       while !ready.isEmpty {
         let actor = choose(run.choices.count, ready)
@@ -73,10 +75,16 @@ struct SteppedTransactions: Sendable {
         run.alternatives.append(ready)
         let key = (Int32(7000 + actor), Int32(waits[actor] % 2))
         waits[actor] += 1
-        try await control.execute("SELECT pg_advisory_unlock(\(key.0), \(key.1))")
+        if let passed {
+          try await control.execute(
+            "SELECT pg_advisory_lock(\(passed.0), \(passed.1)), pg_advisory_unlock(\(key.0), \(key.1))")
+        } else {
+          try await control.execute("SELECT pg_advisory_unlock(\(key.0), \(key.1))")
+        }
+        passed = key
         ready = try await settle(ended)
-        try await control.execute("SELECT pg_advisory_lock(\(key.0), \(key.1))")
       }
+      if let passed { try await control.execute("SELECT pg_advisory_lock(\(passed.0), \(passed.1))") }
       try await group.waitForAll()
     }
     run.errors = ends.withLock { $0.compactMap { $0 } }
