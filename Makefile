@@ -72,14 +72,14 @@ demo: $(built) ## run everything from scratch on private servers and real data, 
 
 test: setup ## build and run all tests; they start private servers (TESTS="--again" reruns failures)
 	@scripts/swift-build --build-tests $(debug_build)
-	$(few_at_once) scripts/run-tests $(TESTS) -- -debug-info-format none
+	$(few_at_once) scripts/run-tests $(TESTS)
 
 test-thread: setup ## build and run all tests under the thread sanitizer, in a separate build folder
 	TSAN_OPTIONS="suppressions=$(CURDIR)/scripts/tsan-suppressions report_thread_leaks=0" \
-	  $(few_at_once) swift test --sanitize=thread --scratch-path .build-thread
+	  $(few_at_once) SWIFT_DETERMINISTIC_HASHING=1 swift test --sanitize=thread --scratch-path .build-thread
 
 docs: setup ## build the libraries' documentation into .build/docs; a broken link is an error
-	swift build
+	scripts/swift-build $(debug_build)
 	scripts/build-docs
 
 browser-test: setup ## test the dashboard in a headless Chromium, on a stack of the newest build
@@ -124,7 +124,7 @@ down: ## stop the stack of `make up`; its data stays in .fanmill
 	$(fanmill) down
 
 bench: setup build ## print the benchmark table: Fanmill, plain C, Sidekiq (BENCH="--quick": one run each)
-	swift build -c release --package-path Benchmarks
+	scripts/swift-build -c release --package-path Benchmarks
 	Benchmarks/.build/release/fanmill-bench $(BENCH)
 
 compose-check: build ## run the compose stack in real containers, kill a worker mid-job, and audit (root)

@@ -16,7 +16,7 @@ SHOWN = 5
 def build(project):
     """Builds the sanitized worker, while there is a network for missing packages."""
     subprocess.run(
-        ["swift", "build", "--sanitize=thread", "--scratch-path", SCRATCH, "--product", "TestWorker"], check=True,
+        ["scripts/swift-build", "--sanitize=thread", "--scratch-path", SCRATCH, "--product", "TestWorker"], check=True,
         cwd=project)
 
 
