@@ -64,7 +64,7 @@ import Testing
   @Test("What the program keeps secret stands on no page, even if a job says it")
   func secrets() async throws {
     try await Stage.with { stage in
-      let payload = #"{"password":"p1","note":"\#(Stage.password)","api_key":["k1"],"post":12345678901234567890}"#
+      let payload = #"{"password":"pw-1","note":"\#(Stage.password)","api_key":["key-1"],"post":12345678901234567890}"#
       let id = try #require(
         try await stage.deadLetter(
           payload: payload, error: "cannot reach redis://:\(Stage.password)@h with \(Stage.token)"
@@ -73,7 +73,7 @@ import Testing
       let one = try await stage.signIn()
       for path in ["/admin/jobs/\(id)", "/admin/dead", "/admin/dead?text=\(DashboardLink.escape(Stage.password))"] {
         let page = try await one.get(path)
-        for secret in [Stage.password, Stage.token, "p1\"", "k1"] { #expect(!page.contains(secret), "\(path)") }
+        for secret in [Stage.password, Stage.token, "pw-1", "key-1"] { #expect(!page.contains(secret), "\(path)") }
       }
       // A number stays as it was written.
       #expect(try await one.get("/admin/jobs/\(id)").contains("&quot;post&quot;: 12345678901234567890"))
