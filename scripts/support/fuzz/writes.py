@@ -37,6 +37,10 @@ class Database:
         """For each table its rows, and those written by transactions from this number on."""
         return {name: (rows, written) for name, rows, written in self.execute(self.counting, {"since": number})}
 
+    def ticks(self):
+        """How many ticks of schedules there were."""
+        return self.execute("SELECT count(*) FROM jobs.schedule_ticks").fetchone()[0]
+
     def drain(self, limit=60):
         """Waits until no job is running or will be due during a request."""
         due = "now() + interval '300 milliseconds'"
@@ -54,6 +58,7 @@ class Watch:
         self.folder = folder
         self.files = None
         self.number = None
+        self.ticks = None
         self.rows = {}
         self.compared = 0
 
@@ -63,6 +68,7 @@ class Watch:
         while number != self.number:
             self.database.drain()
             self.number = self.database.number()
+            self.ticks = self.database.ticks()
             self.rows = {name: rows for name, (rows, _) in self.database.tables_since(self.number).items()}
             number = self.database.number()
         self.files = self._files() if is_upload else None
@@ -75,6 +81,10 @@ class Watch:
         files = [self.folder] if self.files is not None and self.files != self._files() else []
         number, since = self.database.number(), self.number
         if number == since:
+            return files
+        if self.database.ticks() != self.ticks:
+            # A schedule's job wrote meanwhile, so nothing can be told of this request.
+            self.number = None
             return files
         self.compared += 1
         tables = self.database.tables_since(since)
