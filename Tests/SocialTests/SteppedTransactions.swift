@@ -66,7 +66,7 @@ struct SteppedTransactions: Sendable {
         }
       }
       var waits = [0, 0]
-      // The lock that the last step passed; nobody waits for it before the next step.
+      // The last step's lock. The next step's release takes it again, in the same statement.
       var passed: (Int32, Int32)?
       var ready = try await settle(ended)
       while !ready.isEmpty {

@@ -230,7 +230,7 @@ export function list(ctx, path, row, more = {}) {
     end();
     app.memory.set(name, { items, next });
     changed?.(items);
-    // An observer tells of changes alone, and the end may be as near as before: observing it anew asks again.
+    // An observer reports only changes. The end may still be near, so observe it again.
     near.unobserve(foot);
     near.observe(foot);
   };
