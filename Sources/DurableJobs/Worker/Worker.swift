@@ -51,16 +51,19 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
         workers: workers, broker: broker, runners: runners, configuration: configuration, logger: logger)
     }
     await withTaskCancellationOrGracefulShutdownHandler {
+      // No child task: a cancelled worker still reports until its last job has ended.
+      let reporting = Task { await reporter?.run(until: stop) }
       await withTaskGroup(of: Void.self) { background in
         background.addTask { await relay.run() }
         background.addTask { await relay.unpark() }
         background.addTask { await watch.run() }
-        if let reporter { background.addTask { await reporter.run(until: stop) } }
         await withTaskGroup(of: Void.self) { group in
           for runner in runners { group.addTask { await runner.run(until: stop) } }
         }
         background.cancelAll()
       }
+      reporting.cancel()
+      await reporting.value
     } onCancelOrGracefulShutdown: {
       stop.stop()
     }
