@@ -10,7 +10,7 @@ import Testing
 /// A process's health report while its requests use the servers.
 @Suite(.timeLimit(.minutes(2))) struct ProbeTests {
   private func withProgram(
-    postgres: String, _ body: @escaping @Sendable (Servers, Health) async throws -> Void
+    postgres: String, patience: Duration, _ body: @escaping @Sendable (Servers, Health) async throws -> Void
   ) async throws {
     let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     let redis = try await SharedServers.redis().url
@@ -22,12 +22,13 @@ import Testing
       // The database has no schema, which is another check's concern.
       let checks = Health.Check.all(servers).filter { $0.name != "schema" }
       try await body(
-        servers, Health(checks: checks, registry: program.registry, patience: .milliseconds(500), logger: logger))
+        servers, Health(checks: checks, registry: program.registry, patience: patience, logger: logger))
     }
   }
 
   @Test func requestsThatHoldAllConnectionsMakeNothingUnready() async throws {
-    try await withProgram(postgres: try await SharedServers.freshDatabase()) { servers, health in
+    let database = try await SharedServers.freshDatabase()
+    try await withProgram(postgres: database, patience: .seconds(30)) { servers, health in
       try await servers.postgres.withConnection { _ in
         #expect(await health.findings() == Health.Findings())
       }
@@ -36,8 +37,9 @@ import Testing
 
   @Test func aServerThatStandsStillIsNamedAndFoundAgain() async throws {
     let server = try await PrivatePostgres.start(options: .tests)
-    try await withProgram(postgres: server.url) { _, health in
-      #expect(await health.findings() == Health.Findings())
+    try await withProgram(postgres: server.url, patience: .milliseconds(500)) { _, health in
+      // A busy machine may take longer to connect.
+      try await eventually("it is found") { await health.findings() == Health.Findings() }
       await server.freeze()
       try await eventually("it is missed") { await health.findings().failing == ["postgres"] }
       await server.thaw()
@@ -48,7 +50,7 @@ import Testing
 
   @Test func aCheckThatIsCancelledDoesNotWaitForAnotherThatOpensTheConnection() async throws {
     let server = try await PrivatePostgres.start(options: .tests)
-    try await withProgram(postgres: server.url) { servers, _ in
+    try await withProgram(postgres: server.url, patience: .seconds(30)) { servers, _ in
       let probe = PostgresProbe(servers.postgres)
       await server.freeze()
       try await withThrowingTaskGroup(of: Bool.self) { first in
