@@ -81,7 +81,8 @@ import Testing
         for _ in 0..<4 { group.addTask { try await JobsSchema.migrate(pool).map(\.number) } }
         return try await group.reduce(into: []) { $0 += $1 }
       }
-      #expect(applied == JobsSchemaVersion.all.map(\.number))
+      // They take turns version by version, and may end in any order.
+      #expect(applied.sorted() == JobsSchemaVersion.all.map(\.number))
     }
   }
 

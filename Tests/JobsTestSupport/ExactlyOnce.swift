@@ -66,9 +66,9 @@ public struct ExactlyOnce<B: Broker, L: Ledger>: Sendable {
       chaos.end()
       try await eventually("all jobs are done", within: .seconds(300)) { try await pending(.default).isEmpty }
       // A job still running now is a second delivery, which its transaction must find out.
-      try await eventually("the broker is empty", within: .seconds(300)) {
+      try await eventually("the broker's ready, claimed and delayed jobs", is: [0, 0, 0], within: .seconds(300)) {
         let depth = try await broker.depth(of: .default)
-        return depth.ready == 0 && depth.claimed == 0 && depth.delayed == 0
+        return [depth.ready, depth.claimed, depth.delayed]
       }
       group.cancelAll()
     }
