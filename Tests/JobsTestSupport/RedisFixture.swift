@@ -11,13 +11,11 @@ public struct RedisFixture: Sendable {
   public let client: RedisClient
   public let prefix: String
 
-  /// Deletes all keys of this broker, as a server that loses its memory.
+  /// Deletes all keys of this broker at once, as a server that loses its memory. Between KEYS and DEL of two commands
+  /// a worker could delay a job, and only one of its two keys would go.
   public func forgetEverything() async throws {
-    let keys = try await client.send(RedisCommand("KEYS", "\(prefix):*")).elements ?? []
-    if keys.isEmpty { return }
-    var command = RedisCommand("DEL")
-    for key in keys { command.append(key.text ?? "") }
-    _ = try await client.send(command)
+    let script = "local keys = redis.call('KEYS', ARGV[1]) if #keys > 0 then redis.call('DEL', unpack(keys)) end"
+    _ = try await client.send(RedisCommand("EVAL", script, "0", "\(prefix):*"))
   }
 
   /// Runs `body` with a broker on `server`, or at `url`, or on the Redis that all tests share.
