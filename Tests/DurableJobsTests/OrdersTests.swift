@@ -70,24 +70,16 @@ import Testing
     var registry = Stage.Registry()
     registry.register(Numbered.self) { job, _ in
       begun.note(job.number)
-      // Not cancelled with the handler.
+      // A handler that does not look whether it is cancelled: this task is not, and is awaited here.
       try await Task { try await gate.wait() }.value
     }
-    var configuration = Stage.configuration()
-    configuration.reportInterval = .milliseconds(1)
-    let (name, worker) = (
-      configuration.name,
-      Worker(
-        broker: stage.broker, ledger: stage.ledger, registry: registry, configuration: configuration,
-        workers: workers, logger: .quiet)
-    )
-    let running = Task { try await worker.run() }
-    try await stage.client.enqueue(Numbered(number: 1))
-    try await eventually("it runs the job") { begun.entries == [1] }
-    running.cancel()
-    try await eventually("it says that it stops") { workers.reports[name]?.state == .stopping }
-    gate.open()
-    try await running.value
+    try await work(registry) { worker, name in
+      try await stage.client.enqueue(Numbered(number: 1))
+      try await eventually("it runs the job") { begun.entries == [1] }
+      worker.cancel()
+      try await eventually("it says that it stops") { workers.reports[name]?.state == .stopping }
+      gate.open()
+    }
     #expect(workers.counts[Numbered.kind]?.completed == 1)
     #expect(workers.reports.isEmpty)
   }

@@ -6,6 +6,7 @@ import TestSupport
 /// A worker that runs for the duration of a closure.
 public struct RunningWorker: Sendable {
   private let group: ServiceGroup
+  private let running: Task<Void, any Error>
   private let isStopped = Locked(false)
 
   /// Requests a graceful stop, as SIGTERM does; `run` returns when it is complete.
@@ -14,6 +15,9 @@ public struct RunningWorker: Sendable {
     await group.triggerGracefulShutdown()
   }
 
+  /// Cancels the worker, as at the end of its grace; `run` returns when it has ended.
+  public func cancel() { running.cancel() }
+
   /// Runs `worker` beside `body`. Unless `body` stopped it, it is cancelled when `body` returns.
   @discardableResult
   public static func run<Result: Sendable>(
@@ -21,7 +25,7 @@ public struct RunningWorker: Sendable {
   ) async rethrows -> Result {
     let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [worker], logger: .quiet))
     let running = Task { try await group.run() }
-    let handle = RunningWorker(group: group)
+    let handle = RunningWorker(group: group, running: running)
     do {
       let result = try await withTaskCancellationHandler {
         try await body(handle)

@@ -51,7 +51,7 @@ public struct Worker<B: Broker, L: Ledger>: SelfEndingService {
         workers: workers, broker: broker, runners: runners, configuration: configuration, logger: logger)
     }
     await withTaskCancellationOrGracefulShutdownHandler {
-      // No child task: a cancelled worker still reports until its last job has ended.
+      // Awaited below, and no child task: a cancelled worker still reports until its last job has ended.
       let reporting = Task { await reporter?.run(until: stop) }
       await withTaskGroup(of: Void.self) { background in
         background.addTask { await relay.run() }
