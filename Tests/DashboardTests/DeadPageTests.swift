@@ -112,7 +112,15 @@ import Testing
       let question = try await one.post("/admin/jobs", cancel)
       #expect(question.contains("Cancel all retrying jobs in fanout?"))
       #expect(try await one.post("/admin/jobs", cancel, confirmed: true).status == 303)
+      // A worker runs one of them, in a transaction that a person cannot wait for.
+      try await stage.stack.database.pool.transaction { transaction in
+        _ = try await transaction.query("SELECT FROM jobs LIMIT 1 FOR UPDATE")
+        #expect(try await one.post("/admin/jobs", [("do", "cancel-all")], confirmed: true).status == 303)
+        let page = try await one.get("/admin/jobs")
+        #expect(page.contains("4 jobs of the list were cancelled; one is running, and its worker cancels it."))
+      }
       #expect(try await one.post("/admin/jobs", [("do", "cancel-all")], confirmed: true).status == 303)
+      #expect(try await one.get("/admin/jobs").contains("One job of the list was cancelled."))
       try await eventually("they are gone") { try await stage.count("SELECT count(*) FROM jobs") == 0 }
       #expect(try await stage.count("SELECT count(*) FROM ended_jobs WHERE state = 'cancelled'") == 5)
       #expect(try await one.post("/admin/jobs", [("do", "cancel-all"), ("state", "dead")]).status == 200)
@@ -132,7 +140,7 @@ import Testing
       let outcome = try await work.start("Counting", patience: .milliseconds(1)) { progress in
         progress(1234)
         for await _ in gate {}
-        return 5678
+        return .done(5678)
       }
       #expect(outcome == nil)
       try await eventually("it is under way") { work.sentences == ["Counting: 1,234 so far."] }
@@ -149,6 +157,8 @@ import Testing
       #expect(work.sentences == ["Failing ended early, after 0: it cannot be"])
       group.cancelAll()
     }
-    await #expect(throws: DashboardRefusal.self) { _ = try await work.start("Late", patience: .seconds(60)) { _ in 1 } }
+    await #expect(throws: DashboardRefusal.self) {
+      _ = try await work.start("Late", patience: .seconds(60)) { _ in .done(1) }
+    }
   }
 }

@@ -77,7 +77,7 @@ struct DeadPages: DashboardPages {
       if let question { return question }
       let actor = visit.actor
       let outcome = try await work.start("Retrying \(whole)") { [jobs] progress in
-        try await jobs.deadLetters.retry(.all(filter), by: actor, progress: progress).count
+        .done(try await jobs.deadLetters.retry(.all(filter), by: actor, progress: progress).count)
       }
       return try await visit.done(outcome.sentence("pending again", in: "the dead letters"), to: back)
     case "delete-all":
@@ -87,7 +87,7 @@ struct DeadPages: DashboardPages {
       if let question { return question }
       let actor = visit.actor
       let outcome = try await work.start("Deleting \(whole)") { [jobs] progress in
-        try await jobs.deadLetters.delete(.all(filter), by: actor, progress: progress).count
+        .done(try await jobs.deadLetters.delete(.all(filter), by: actor, progress: progress).count)
       }
       return try await visit.done(outcome.sentence("deleted", in: "the dead letters"), to: back)
     default:

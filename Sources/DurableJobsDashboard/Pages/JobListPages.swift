@@ -78,7 +78,8 @@ struct JobListPages: DashboardPages {
     if let question { return question }
     let actor = visit.actor
     let outcome = try await work.start("Cancelling all \(whole)") { [jobs] progress in
-      try await jobs.cancel(all: filter, by: actor, progress: progress).cancelled
+      let (cancelled, ordered) = try await jobs.cancel(all: filter, by: actor, progress: progress)
+      return .done(cancelled, ordered: ordered)
     }
     return try await visit.done(outcome.sentence("cancelled", in: "the list"), to: back)
   }

@@ -145,7 +145,7 @@ struct QueuePages: DashboardPages {
     if let question { return question }
     let actor = visit.actor
     let outcome = try await work.start("Clearing \(name)") { [queues] progress in
-      try await queues.clear(name, by: actor, progress: progress)
+      .done(try await queues.clear(name, by: actor, progress: progress))
     }
     return try await visit.done(outcome.sentence("cancelled", in: name), to: "queues")
   }

@@ -7,12 +7,12 @@ import Logging
 final class BulkWork: Sendable {
   /// The result of an action.
   enum Outcome: Sendable {
-    /// The number of items changed.
-    case done(Int)
+    /// The number of items changed, and of jobs that run and whose workers are told to cancel them.
+    case done(Int, ordered: Int = 0)
     case failed(String)
   }
 
-  typealias Body = @Sendable (_ progress: @escaping @Sendable (Int) -> Void) async throws -> Int
+  typealias Body = @Sendable (_ progress: @escaping @Sendable (Int) -> Void) async throws -> Outcome
 
   private struct Piece: Sendable {
     let id: Int
@@ -91,10 +91,9 @@ final class BulkWork: Sendable {
   private func work(_ piece: Piece) async {
     let outcome: Outcome
     do {
-      let count = try await piece.body { count in
+      outcome = try await piece.body { count in
         self.state.withLock { $0.running[piece.id]?.count = count }
       }
-      outcome = .done(count)
     } catch {
       logger.error("a bulk action ended early", metadata: ["what": "\(piece.title)", "error": "\(error)"])
       outcome = .failed(DashboardRefusal(error)?.message ?? DashboardRefusal.internalError.message)
@@ -115,10 +114,19 @@ extension BulkWork.Outcome? {
   /// The notice for the outcome: done, still running, or failed.
   func sentence(_ done: String, in place: String) -> String {
     switch self {
-    case .done(1): "One job of \(place) was \(done)."
-    case .done(let count): "\(PageFormat.number(count)) jobs of \(place) were \(done)."
+    case .done(let count, let ordered):
+      (count == 1 ? "One job of \(place) was" : "\(PageFormat.number(count)) jobs of \(place) were") + " \(done)"
+        + Self.sentence(ordered: ordered)
     case .failed(let reason): "It ended early: \(reason)"
-    case nil: "It continues in the background; the page of dead letters shows its progress."
+    case nil: "It continues in the background; the page of jobs shows its progress."
+    }
+  }
+
+  private static func sentence(ordered count: Int) -> String {
+    switch count {
+    case 0: "."
+    case 1: "; one is running, and its worker cancels it."
+    default: "; \(PageFormat.number(count)) are running, and their workers cancel them."
     }
   }
 }
