@@ -32,15 +32,17 @@ struct CertificatePage: Sendable {
     let certificate = checked.certificate
     let since = String(certificate.since.formatted(.iso8601).prefix(10))
     let issued = String(certificate.issuedAt.formatted(.iso8601).prefix(10))
+    // One from before 0.1 can neither be revoked nor checked elsewhere.
+    let isCurrent = checked.fan != nil
     let celeb = CelebAccount.url(of: certificate.account, on: certificate.platform)
     status = .ok
     let title = "\(checked.name) is a fan of \(checked.title)"
     self.title = title
     content = """
       <h1>\(Self.escaped(title))</h1>
-      <p>This certificate is genuine: this server signed it, and the fan has not removed the celeb since.</p>
-      <img src="\(token)/card.svg" width="1200" height="630" alt="The certificate's card, with a QR code of this page">
-      <dl>
+      <p>This certificate is genuine: this server signed it\
+      \(isCurrent ? ", and the fan has not removed the celeb since" : "").</p>
+      \(isCurrent ? Self.card(token) : "")<dl>
       <dt>Celeb</dt><dd><a href="\(Self.escaped(celeb))" rel="noreferrer nofollow">\(Self.escaped(checked.title))</a>, \
       \(Self.escaped(certificate.account))</dd>
       <dt>Fan</dt><dd>\(Self.escaped(checked.name)), @\(Self.escaped(certificate.username))</dd>
@@ -49,9 +51,22 @@ struct CertificatePage: Sendable {
       <dt>Rank</dt><dd>\(certificate.rank) of \(certificate.fans)</dd>
       <dt>As of</dt><dd>\(issued)</dd>
       </dl>
-      <p><a href="\(token)/card.png">The card as a PNG</a> · \
-      <a href="/.well-known/jwks.json">Keys to check it without this server</a></p>
+      \(isCurrent ? Self.links(token) : "")
       """
+  }
+
+  private static func card(_ token: String) -> String {
+    """
+    <img src="\(token)/card.svg" width="1200" height="630" alt="The certificate's card, with a QR code of this page">
+
+    """
+  }
+
+  private static func links(_ token: String) -> String {
+    """
+    <p><a href="\(token)/card.png">The card as a PNG</a> · \
+    <a href="/.well-known/jwks.json">Keys to check it without this server</a></p>
+    """
   }
 
   /// The page that explains why no certificate can be shown.

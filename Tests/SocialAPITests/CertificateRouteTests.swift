@@ -136,6 +136,15 @@ import Testing
       #expect(page.headers["content-security-policy"]?.hasPrefix("default-src 'none'; img-src 'self'") == true)
       let text = String(decoding: page.body, as: UTF8.self)
       #expect(text.contains("ann is a fan of \(channel)") && text.contains(#"src="\#(token)/card.svg""#))
+      // One from before cards were drawn.
+      let former = try CertificateKey("a key of the tests, 32 characters or more").token(
+        for: FanCertificate(
+          platform: .youtube, account: channel, username: "ann", since: .now, hearts: 3, rank: 1, fans: 2,
+          issuedAt: .now))
+      let formerPage = try await api.exchange("GET", "/v1/certificates/\(former)", headers: ["Accept": "text/html"])
+      let formerText = String(decoding: formerPage.body, as: UTF8.self)
+      #expect(formerPage.status == 200 && formerText.contains("ann is a fan of \(channel)"))
+      #expect(!formerText.contains("card.") && !formerText.contains("since.") && !formerText.contains("jwks"))
       let wrong = try await api.exchange("GET", "/v1/certificates/nonsense", headers: ["Accept": "text/html"])
       #expect(
         wrong.status == 422 && String(decoding: wrong.body, as: UTF8.self).contains("This is not a valid certificate"))

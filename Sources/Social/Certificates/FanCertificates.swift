@@ -66,7 +66,7 @@ public struct FanCertificates: Sendable {
   /// A valid certificate, with the current names of its fan and celeb.
   public struct Checked: Sendable {
     public let certificate: FanCertificate
-    /// The fan's id; nil for a certificate from before 0.1.
+    /// The fan's id; nil for a certificate from before 0.1, which has no card and which only its server can check.
     public let fan: Int?
     public let name: String
     public let title: String
