@@ -16,10 +16,8 @@ extension Array where Element == UInt8 {
 extension Sequence<UInt8> {
   /// Two lowercase hexadecimal digits per byte.
   public var hexadecimal: String {
-    reduce(into: "") { text, byte in
-      text += String(byte >> 4, radix: 16)
-      text += String(byte & 15, radix: 16)
-    }
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }
 

@@ -54,13 +54,3 @@ public struct RequestBudgets: Sendable {
 
   private static func seconds(_ milliseconds: Int) -> Int { max(1, (milliseconds + 999) / 1000) }
 }
-
-extension HTTPField.Name {
-  static var rateLimit: Self { named("RateLimit") }
-  static var rateLimitPolicy: Self { named("RateLimit-Policy") }
-
-  private static func named(_ text: String) -> Self {
-    guard let name = Self(text) else { preconditionFailure("a token by RFC 9110") }
-    return name
-  }
-}

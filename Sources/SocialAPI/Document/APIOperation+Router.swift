@@ -45,16 +45,6 @@ extension APIOperation.Deprecation {
   }
 }
 
-extension HTTPField.Name {
-  fileprivate static var deprecation: Self { named("Deprecation") }
-  fileprivate static var link: Self { named("Link") }
-
-  private static func named(_ text: String) -> Self {
-    guard let name = Self(text) else { preconditionFailure("a token by RFC 9110") }
-    return name
-  }
-}
-
 extension APIOperation.Method {
   var httpMethod: HTTPRequest.Method {
     switch self {

@@ -14,10 +14,12 @@ public struct APIContext: RequestContext, Sendable {
   var operatorRole: Operator.Role?
   /// The client's connection.
   let channel: any NIOCore.Channel
-  /// The address of the connection's other end; nil for a local socket.
-  let peer: String?
-  /// The request's origin, for rate limits.
-  var client: ClientAddress
+  /// The connection's other end. A closed channel no longer knows it.
+  private let peer: SocketAddress?
+  /// The proxies trusted to name a request's origin.
+  var proxies = TrustedProxies.none
+  /// The request's `X-Forwarded-For`.
+  var forwarded: [String] = []
 
   struct Session: Sendable {
     let token: SessionToken
@@ -28,9 +30,11 @@ public struct APIContext: RequestContext, Sendable {
     coreContext = CoreRequestContextStorage(source: source)
     let channel = source.channel
     self.channel = channel
-    peer = channel.remoteAddress?.ipAddress
-    client = ClientAddress(peer)
+    peer = channel.remoteAddress
   }
+
+  /// The request's origin, for rate limits. Most requests do not need it.
+  var client: ClientAddress { proxies.client(peer: peer?.ipAddress, forwarded: forwarded) }
 
   /// The largest accepted body, in bytes.
   public var maxUploadSize: Int { 1 << 20 }

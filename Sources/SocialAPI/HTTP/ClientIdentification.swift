@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import Social
 
-/// Determines a request's origin through trusted proxies, and finds the token of a cookie session.
+/// Finds what tells a request's origin behind trusted proxies, and the token of a cookie session.
 struct ClientIdentification: RouterMiddleware {
   let proxies: TrustedProxies
   let cookie: SessionCookie
@@ -11,15 +11,9 @@ struct ClientIdentification: RouterMiddleware {
     _ request: Request, context: APIContext, next: (Request, APIContext) async throws -> Response
   ) async throws -> Response {
     var context = context
-    context.client = proxies.client(peer: context.peer, forwarded: request.headers[values: .forwardedFor])
+    context.proxies = proxies
+    context.forwarded = request.headers[values: .forwardedFor]
     context.cookieToken = cookie.token(of: request)
     return try await next(request, context)
-  }
-}
-
-extension HTTPField.Name {
-  static var forwardedFor: Self {
-    guard let name = Self("X-Forwarded-For") else { preconditionFailure("a token by RFC 9110") }
-    return name
   }
 }

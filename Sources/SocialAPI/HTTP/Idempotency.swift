@@ -109,10 +109,3 @@ extension Request {
     SHA256.hash(of: Array("\(method.rawValue) \(uri.path)\n".utf8) + said)
   }
 }
-
-extension HTTPField.Name {
-  static var idempotencyKey: Self {
-    guard let name = Self("Idempotency-Key") else { preconditionFailure("a token by RFC 9110") }
-    return name
-  }
-}

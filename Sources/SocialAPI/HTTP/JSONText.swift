@@ -29,7 +29,7 @@ protocol JSONWritable: Encodable {
 struct JSONBytes {
   private(set) var bytes: [UInt8] = []
 
-  init() { bytes.reserveCapacity(1024) }
+  init() { bytes.reserveCapacity(4096) }
 
   private static let times = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
 
@@ -39,15 +39,21 @@ struct JSONBytes {
   mutating func bool(_ value: Bool) { bytes.append(contentsOf: value ? "true".utf8 : "false".utf8) }
   mutating func date(_ value: Date) { string(Self.times.format(value)) }
 
-  mutating func integer(_ value: some BinaryInteger) {
-    if value < 0 { bytes.append(UInt8(ascii: "-")) }
-    let begin = bytes.count
-    var rest = value.magnitude
+  /// - Parameter value: of at most 64 bits.
+  mutating func integer(_ value: some FixedWidthInteger) {
+    // As many as UInt64.max has.
+    var digits = InlineArray<20, UInt8>(repeating: 0)
+    var begin = digits.count
+    var rest = UInt64(value.magnitude)
     repeat {
-      bytes.append(UInt8(ascii: "0") + UInt8(rest % 10))
+      begin -= 1
+      digits[begin] = UInt8(ascii: "0") + UInt8(rest % 10)
       rest /= 10
     } while rest > 0
-    bytes[begin...].reverse()
+    bytes.append(addingCapacity: digits.count + 1) { text in
+      if value < 0 { text.append(UInt8(ascii: "-")) }
+      for index in begin..<digits.count { text.append(digits[index]) }
+    }
   }
 
   /// - Throws: for a number that JSON cannot represent.
@@ -161,11 +167,14 @@ struct JSONBytes {
 
   /// - Parameter name: has no characters that JSON escapes.
   private mutating func key(_ name: StaticString) {
-    comma()
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(contentsOf: UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(UInt8(ascii: ":"))
+    let isFirst = isAtBeginning
+    bytes.append(addingCapacity: name.utf8CodeUnitCount + 4) { text in
+      if !isFirst { text.append(UInt8(ascii: ",")) }
+      text.append(UInt8(ascii: "\""))
+      name.withUTF8Buffer { for byte in $0 { text.append(byte) } }
+      text.append(UInt8(ascii: "\""))
+      text.append(UInt8(ascii: ":"))
+    }
   }
 
   fileprivate mutating func key(_ key: some CodingKey) {
@@ -178,9 +187,14 @@ struct JSONBytes {
 
   /// Adds a comma unless the container is empty.
   fileprivate mutating func comma() {
+    if !isAtBeginning { bytes.append(UInt8(ascii: ",")) }
+  }
+
+  /// Whether the innermost container is empty.
+  private var isAtBeginning: Bool {
     // Strings end with a quotation mark, so these two bytes can only open a container.
-    guard let last = bytes.last, last != UInt8(ascii: "{"), last != UInt8(ascii: "[") else { return }
-    bytes.append(UInt8(ascii: ","))
+    guard let last = bytes.last else { return true }
+    return last == UInt8(ascii: "{") || last == UInt8(ascii: "[")
   }
 }
 
@@ -243,7 +257,7 @@ extension JSONTextEncoder: SingleValueEncodingContainer {
   func encode(_ value: Double) throws { try writer.json.number(value) }
   func encode(_ value: Float) throws { try writer.json.number(value) }
   func encode<Value: Encodable>(_ value: Value) throws {
-    if let number = value as? any BinaryInteger { return writer.json.integer(number) }
+    if let number = value as? any FixedWidthInteger { return writer.json.integer(number) }
     try writer.write(value)
   }
 }

@@ -45,7 +45,7 @@ public struct RequestTracing<Context: RequestContext>: RouterMiddleware {
     _ next: (Request, Context) async throws -> Response
   ) async throws -> Response {
     var context = context
-    context.logger[metadataKey: LogKeys.trace] = "\(trace.id)"
+    context.logger[metadataKey: LogKeys.trace] = .stringConvertible(trace.id)
     let begun = ContinuousClock.now
     var response = try await trace.run { [context] in try await next(request, context) }
     response.headers[.traceparent] = trace.traceparent
@@ -57,14 +57,6 @@ public struct RequestTracing<Context: RequestContext>: RouterMiddleware {
         "ms": "\((ContinuousClock.now - begun).milliseconds)",
       ])
     return response
-  }
-}
-
-extension HTTPField.Name {
-  /// The header of W3C Trace Context.
-  static var traceparent: Self {
-    guard let name = Self("traceparent") else { preconditionFailure("a token by RFC 9110") }
-    return name
   }
 }
 

@@ -42,13 +42,3 @@ extension Request {
   /// Whether a browser's script asks for a cookie session.
   var wantsCookie: Bool { headers[.fanmillSession] == "cookie" }
 }
-
-extension HTTPField.Name {
-  static var fanmillSession: Self { token("Fanmill-Session") }
-  static var secFetchSite: Self { token("Sec-Fetch-Site") }
-
-  private static func token(_ text: String) -> Self {
-    guard let name = Self(text) else { preconditionFailure("a token by RFC 9110") }
-    return name
-  }
-}

@@ -57,14 +57,3 @@ struct EventRoutes: Sendable {
     return Array(Set(ids.compactMap(\.self)))
   }
 }
-
-extension HTTPField.Name {
-  fileprivate static var lastEventID: Self { token("Last-Event-ID") }
-  /// Asks a proxy in front to pass each event on immediately.
-  fileprivate static var xAccelBuffering: Self { token("X-Accel-Buffering") }
-
-  private static func token(_ name: String) -> Self {
-    guard let name = Self(name) else { preconditionFailure("a token by RFC 9110") }
-    return name
-  }
-}

@@ -136,10 +136,3 @@ extension APIContext {
     return id
   }
 }
-
-extension HTTPField.Name {
-  static var uploadToken: Self {
-    guard let name = Self("Upload-Token") else { preconditionFailure("a token by RFC 9110") }
-    return name
-  }
-}
