@@ -103,7 +103,7 @@ import Testing
       let unsigned = try await api.send("GET", "/v1/events")
       #expect((unsigned.status, unsigned.code) == (401, "not_signed_in"))
       var open: [EventSource] = []
-      for _ in 0..<EventHub.perAccount { open.append(try await EventSource(port: api.http.port, token: ann)) }
+      for _ in 0..<EventStreams.perAccount { open.append(try await EventSource(port: api.http.port, token: ann)) }
       let refused = try await api.send("GET", "/v1/events", as: ann)
       #expect((refused.status, refused.code) == (429, "too_many_streams"))
       #expect(try await api.send("DELETE", "/v1/sessions/current", as: ann).status == 204)

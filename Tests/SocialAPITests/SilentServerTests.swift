@@ -83,8 +83,8 @@ import Testing
       }
       try await eventually { api.events.count == 0 }
       var open: [EventSource] = []
-      for _ in 0..<EventHub.perAccount { open.append(try await EventSource(port: api.http.port, token: ann)) }
-      #expect(api.events.count == EventHub.perAccount)
+      for _ in 0..<EventStreams.perAccount { open.append(try await EventSource(port: api.http.port, token: ann)) }
+      #expect(api.events.count == EventStreams.perAccount)
     }
     await server.stop()
   }
