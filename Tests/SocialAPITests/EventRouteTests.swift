@@ -3,6 +3,7 @@ import DurableJobsAdmin
 import Foundation
 import LibPQClient
 import LocalStack
+import TestSupport
 import Testing
 
 @testable import Social
@@ -136,6 +137,60 @@ import Testing
       _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"hello"}"#)
       #expect(await bobs.next()?.name == "message")
       #expect(api.events.count == 1)
+    }
+  }
+
+  /// Its stream is paused, and goes on from the last event that it got.
+  @Test func whoPausesReadingMissesNothingAndGetsNothingTwice() async throws {
+    try await API.run { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      let (post, deleted) = (try await api.post("one", as: ann), try await api.post("two", as: bob))
+      let early = try await EventSource(port: api.http.port, token: ann)
+      _ = try await api.send("POST", "/v1/conversations/ann/messages", as: bob, #"{"text":"early"}"#)
+      let cursor = try #require(await early.next()?.id)
+      early.hangUp()
+
+      @Sendable func comment(_ count: Int) async throws {
+        try await api.pool.transaction { transaction in
+          try await transaction.execute(
+            """
+            INSERT INTO comments (post_id, account_id, text)
+            SELECT \(post), id, repeat('x', 1900) FROM accounts, generate_series(1, \(count)) WHERE username = 'bob'
+            """)
+          try await transaction.execute("SELECT log_comments(array_agg(post_id), array_agg(id)) FROM comments")
+          try await transaction.execute("SELECT notify_live(ARRAY[\("t\(post)")])")
+        }
+      }
+      // More than the buffers between server and client hold.
+      try await comment(2_500)
+      let late = try await EventSource(
+        port: api.http.port, token: ann, posts: [post, deleted], lastEventID: cursor, isDeaf: true)
+      try await eventually("its stream is paused") {
+        api.events.streams.streams { $1.isStalled && $1.hasBegun }.count == 1
+      }
+      let texts = (1...5).map { "message \($0)" }
+      for text in texts {
+        _ = try await api.send("POST", "/v1/conversations/ann/messages", as: bob, #"{"text":"\#(text)"}"#)
+      }
+      #expect(try await api.send("DELETE", "/v1/posts/\(deleted)", as: bob).status == 204)
+      try await comment(50)
+      late.readOn()
+      let ids = try await api.pool.query("SELECT id FROM comments ORDER BY id").decode(Int.self)
+      var received: (comments: [Int], messages: [String], posts: [Int]) = ([], [], [])
+      while received.comments.last != ids.last || received.messages.last != texts.last {
+        let event = try #require(await late.next())
+        switch event.name {
+        case "comment":
+          let comment = try event.fields()["comment"] as? [String: Any]
+          received.comments.append(try #require(comment?["id"] as? Int))
+        case "message": received.messages.append(try #require(try event.fields()["text"] as? String))
+        case "post_deleted": received.posts.append(try #require(try event.fields()["postId"] as? Int))
+        default: break
+        }
+      }
+      #expect(received.messages == texts && received.posts == [deleted])
+      let missed = Set(ids).subtracting(received.comments).sorted()
+      #expect(received.comments == ids, "\(received.comments.count) of \(ids.count), without \(missed)")
     }
   }
 }

@@ -15,11 +15,11 @@ final class EventSource: Sendable {
   }
 
   private let connection: Connection
-  private let lines: AsyncStream<String>
+  private let (lines, line) = AsyncStream.makeStream(of: String.self)
 
   /// Sends the request, and returns when the server has begun to respond.
   ///
-  /// - Parameter isDeaf: reads nothing more until `hearRest`, with the smallest receive buffer.
+  /// - Parameter isDeaf: reads nothing more until `readOn` or `hearRest`, with the smallest receive buffer.
   /// - Parameter posts: the posts whose threads are open.
   init(
     port: Int, token: String, posts: [Int] = [], lastEventID: String? = nil, isDeaf: Bool = false
@@ -47,8 +47,7 @@ final class EventSource: Sendable {
     guard Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count else {
       throw POSIXError(.EPIPE)
     }
-    let (lines, line) = AsyncStream.makeStream(of: String.self)
-    (self.connection, self.lines) = (connection, lines)
+    self.connection = connection
     if isDeaf {
       var byte: UInt8 = 0
       var head: [UInt8] = []
@@ -58,7 +57,16 @@ final class EventSource: Sendable {
       }
       return
     }
-    let thread = Thread {
+    readOn()
+    for await line in lines where line == ": listening" { return }
+    throw POSIXError(.ECONNRESET)
+  }
+
+  /// Makes a deaf client read.
+  func readOn() {
+    var room: Int32 = 1 << 20
+    setsockopt(connection.descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size))
+    Thread { [connection, line] in
       var rest: [UInt8] = []
       var chunk = [UInt8](repeating: 0, count: 4096)
       while true {
@@ -71,10 +79,7 @@ final class EventSource: Sendable {
         }
       }
       line.finish()
-    }
-    thread.start()
-    for await line in lines where line == ": listening" { return }
-    throw POSIXError(.ECONNRESET)
+    }.start()
   }
 
   deinit { hangUp() }

@@ -144,6 +144,24 @@ import Testing
     }
   }
 
+  @Test("Who connects again hears what nobody else was there to hear")
+  func nobodyElse() async throws {
+    try await API.run { api in
+      let (ann, eve) = (try await api.open("ann"), try await api.open("eve"))
+      let post = try await api.post("one", as: ann)
+      let first = try await EventSource(port: api.http.port, token: eve, posts: [post])
+      _ = try await api.send("POST", "/v1/conversations/eve/messages", as: ann, #"{"text":"hello"}"#)
+      let last = try #require(try await next(first).id)
+      first.hangUp()
+      try await eventually("it is gone") { api.events.count == 0 }
+      let missed = try await comment("missed", on: post, as: ann, api)
+      try await api.drain("notifications")
+      let second = try await EventSource(port: api.http.port, token: eve, posts: [post], lastEventID: last)
+      let event = try await next(second)
+      #expect(try (event.fields()["comment"] as? [String: Any])?["id"] as? Int == missed)
+    }
+  }
+
   @Test("Own messages, readings and checks reach one's other devices")
   func otherDevices() async throws {
     try await API.run { api in
@@ -228,9 +246,10 @@ import Testing
   @Test("A lost connection for notifications loses no event")
   func lostConnection() async throws {
     try await API.run { api in
-      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
-      let post = try await api.post("one", as: ann)
-      let source = try await EventSource(port: api.http.port, token: bob, posts: [post])
+      let (ann, bob, eve) = (try await api.open("ann"), try await api.open("bob"), try await api.open("eve"))
+      let (post, eves) = (try await api.post("one", as: ann), try await api.post("two", as: eve))
+      let source = try await EventSource(port: api.http.port, token: bob, posts: [post, eves])
+      let signedOut = try await EventSource(port: api.http.port, token: eve)
       let listening: PostgresQuery = """
         SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN%'
         """
@@ -241,18 +260,21 @@ import Testing
         WHERE datname = current_database() AND query LIKE 'LISTEN%'
         """)
       try await eventually { try await api.count(listening) == 0 }
+      #expect(try await api.send("PUT", "/v1/users/bob/block", as: eve).status == 204)
+      #expect(try await api.send("DELETE", "/v1/sessions/current", as: eve).status == 204)
       let id = try await comment("meanwhile", on: post, as: ann, api)
       _ = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"hello"}"#)
       try await api.drain("notifications")
       var told: Set<String> = []
-      for _ in 0..<2 {
+      for _ in 0..<3 {
         let event = try await next(source)
         told.insert(try kind(event))
         if try kind(event) == "thread" {
           #expect((try event.fields()["comment"] as? [String: Any])?["id"] as? Int == id)
         }
       }
-      #expect(told == ["message", "thread"])
+      #expect(told == ["message", "thread", "post_deleted"])
+      #expect(await signedOut.next() == nil)
     }
   }
 

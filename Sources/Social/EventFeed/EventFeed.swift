@@ -310,6 +310,11 @@ public enum EventFeed {
       .decode(Int.self)
   }
 
+  /// The id of the last deleted row of `live_events`.
+  public static func floor(in pool: PostgresPool) async throws -> Int {
+    try await pool.query("SELECT id FROM live_floor")[0].decode(Int.self)
+  }
+
   /// The current counts of posts.
   public static func counts(of posts: [Int], in pool: PostgresPool) async throws -> [PostCounts] {
     try await pool.query(
@@ -320,13 +325,26 @@ public enum EventFeed {
     ).decode(Int.self, Int.self, Int.self).map { PostCounts(post: $0.0, likes: $0.1, comments: $0.2) }
   }
 
-  /// The posts of `posts` that a viewer may see.
-  ///
-  /// - Parameter viewer: nil for the posts visible to everyone.
-  public static func visible(_ posts: [Int], to viewer: Int?, in reader: some SocialReader) async throws -> Set<Int> {
+  /// The posts of `posts` that are visible to everyone.
+  public static func visible(_ posts: [Int], in reader: some SocialReader) async throws -> Set<Int> {
     Set(
-      try await reader.rows("SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(viewer))")
+      try await reader.rows("SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(nil))")
         .decode(Int.self))
+  }
+
+  /// Whether each viewer may see the post at the same place.
+  public static func areVisible(
+    _ posts: [Int], to viewers: [Int], in reader: some SocialReader
+  ) async throws -> [Bool] {
+    let places = try await reader.rows(
+      """
+      SELECT place FROM unnest(\(posts), \(viewers)) WITH ORDINALITY AS asked (post, viewer, place)
+      JOIN posts p ON p.id = post WHERE \(Visibility.seesPost("viewer"))
+      """
+    ).decode(Int.self)
+    var areVisible = Array(repeating: false, count: posts.count)
+    for place in places { areVisible[place - 1] = true }
+    return areVisible
   }
 
   // MARK: Sweep

@@ -48,6 +48,11 @@ enum Visibility {
     "(p.taken_down_at IS NULL AND \(isVisible("p.author_id", to: viewer)))"
   }
 
+  /// - Parameter viewer: an expression.
+  static func seesPost(_ viewer: PostgresQuery) -> PostgresQuery {
+    "(p.taken_down_at IS NULL AND \(isVisible("p.author_id", to: viewer)))"
+  }
+
   /// Whether a post `p` of the account `a` belongs in a viewer's feeds. The caller must check that the account exists.
   static func showsPost(_ viewer: Int?) -> PostgresQuery { showsPost("\(viewer)") }
 

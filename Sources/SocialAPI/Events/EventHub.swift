@@ -24,7 +24,7 @@ public final class EventHub: Service {
   private let logger: Logger
   private let countPause: Duration
   private let patience: Duration
-  private let streams = EventStreams()
+  let streams = EventStreams()
 
   /// - Parameters:
   ///   - countPause: the minimum time between two counts of one post.

@@ -35,15 +35,18 @@ struct EventReader: Sendable {
     let known: Int
     if let position { known = position } else { known = try await EventFeed.position(in: pool) }
     position = known
+    // Streams that have just begun, or are read again, may have missed any notice.
+    try await endSessions(of: reads.streams.union(streams.ids(of: reads.sessions)))
+    try await closeHidden(on: reads.streams.union(streams.ids(of: reads.restrictions)))
+    try await closeRemoved(reads.removals)
     try await sendOwn(.all, to: reads.streams)
-    try await catchUp(reads.streams, to: known)
+    if !reads.streams.isEmpty {
+      try await catchUp(reads.streams, to: max(known, try await EventFeed.floor(in: pool)))
+    }
     try await sendOwn(.notifications, to: streams.ids(of: reads.notifications).subtracting(reads.streams))
     try await sendOwn(.messages, to: streams.ids(of: reads.messages).subtracting(reads.streams))
-    if reads.hasLive { position = try await sendLive(after: known) }
+    if reads.hasLive || !reads.streams.isEmpty { position = try await sendLive(after: known) }
     try await sendCounts(reads.counts, newcomers: reads.streams)
-    try await closeRemoved(reads.removals)
-    for account in reads.restrictions { try await closeRestricted(for: account) }
-    if !reads.sessions.isEmpty { try await endSessions(of: reads.sessions) }
   }
 
   // MARK: Own events
@@ -83,7 +86,16 @@ struct EventReader: Sendable {
   private func deliver(_ news: EventFeed.News, to ids: [Int], _ listeners: [EventFeed.Listener]) throws {
     for (id, listener) in zip(ids, listeners) { streams.setCursor(listener.cursor, of: id) }
     for (place, items) in news.items {
-      for entry in items { streams.send(try EventText.text(of: entry.item), entry.cursor, to: ids[place]) }
+      var earlier = ""
+      for entry in items {
+        let text = try EventText.text(of: entry.item)
+        if let cursor = entry.cursor {
+          streams.send(text, cursor, after: earlier, to: ids[place])
+          earlier = ""
+        } else {
+          earlier += text
+        }
+      }
     }
   }
 
@@ -106,8 +118,8 @@ struct EventReader: Sendable {
         }
         try await deliver(found.rows) { _ in [id] }
         cursor.live = found.position
-        streams.advance(id, to: cursor.live)
-        if !found.isMoreLeft { break }
+        let isReading = streams.advance(id, to: cursor.live)
+        if !isReading || !found.isMoreLeft { break }
       }
     }
   }
@@ -170,33 +182,36 @@ struct EventReader: Sendable {
 
   private func closeRemoved(_ posts: Set<Int>) async throws {
     if posts.isEmpty { return }
-    let visible = try await EventFeed.visible(Array(posts), to: nil, in: pool)
-    for post in posts.subtracting(visible) { try close(post, to: streams.ids(on: post)) }
-  }
-
-  /// Closes posts that the account may no longer see on its streams.
-  private func closeRestricted(for account: Int) async throws {
-    let own = streams.ids(of: [account])
-    let posts = streams.posts(of: own)
-    if posts.isEmpty { return }
-    let visible = try await EventFeed.visible(Array(posts), to: account, in: pool)
-    for post in posts.subtracting(visible) { try close(post, to: streams.ids(on: post).intersection(own)) }
-  }
-
-  /// Tells streams that a post is gone; they receive nothing more about it.
-  private func close(_ post: Int, to ids: Set<Int>) throws {
-    let text = try EventText.text(of: .postRemoved(post))
-    for id in ids {
-      streams.send(text, nil, to: id)
-      streams.remove(post, from: id)
+    let visible = try await EventFeed.visible(Array(posts), in: pool)
+    for post in posts.subtracting(visible) {
+      for id in streams.ids(on: post) { try close(post, on: id) }
     }
+  }
+
+  /// Closes the posts that streams' accounts may not see.
+  private func closeHidden(on ids: Set<Int>) async throws {
+    var left = streams.streams(ids).flatMap { id, stream in
+      stream.posts.map { (id: id, account: stream.listener.account, post: $0) }
+    }
+    while !left.isEmpty {
+      let batch = Array(left.suffix(10 * Self.batch))
+      left.removeLast(batch.count)
+      let areVisible = try await EventFeed.areVisible(batch.map(\.post), to: batch.map(\.account), in: pool)
+      for (place, isVisible) in zip(batch, areVisible) where !isVisible { try close(place.post, on: place.id) }
+    }
+  }
+
+  /// Tells a stream that a post is gone; it receives nothing more about it. A stream that is paused is told when it goes
+  /// on.
+  private func close(_ post: Int, on id: Int) throws {
+    if streams.send(try EventText.text(of: .postRemoved(post)), nil, to: id) { streams.remove(post, from: id) }
   }
 
   // MARK: Sessions
 
-  /// Ends the streams whose sessions have ended.
-  private func endSessions(of accounts: Set<Int>) async throws {
-    let open = streams.streams(streams.ids(of: accounts))
+  /// Ends those of the streams whose sessions have ended.
+  private func endSessions(of ids: Set<Int>) async throws {
+    let open = streams.streams(ids)
     if open.isEmpty { return }
     let valid = try await Sessions.valid(open.map(\.stream.token), in: pool)
     for (id, stream) in open where !valid.contains(stream.token) { streams.leave(id) }

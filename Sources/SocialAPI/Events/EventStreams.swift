@@ -93,12 +93,10 @@ final class EventStreams: Sendable {
     }
   }
 
-  /// Starts sending, after the head of the response.
+  /// Starts sending, after the head of the response, with everything committed since the cursor was read.
   func begin(_ id: Int) {
     state.withLock { state in
       state.streams[id]?.hasBegun = true
-      state.streams[id]?.isStalled = false
-      // Pick up everything committed since the cursor was read.
       state.reads.streams.insert(id)
     }
     signal.yield()
@@ -179,9 +177,17 @@ final class EventStreams: Sendable {
     signal.yield()
   }
 
-  /// Removes and returns the pending reads.
+  /// Removes and returns the pending reads. The streams among them are no longer stalled.
+  ///
+  /// They go on from the last event sent: what was read while they were stalled has moved their cursors past events
+  /// that they lack. Not before this call, since a read in progress would send them its later events alone.
   func takeReads() -> Reads {
     state.withLock { state in
+      for id in state.reads.streams {
+        guard let stream = state.streams[id], stream.hasBegun, stream.isStalled else { continue }
+        state.streams[id]?.isStalled = false
+        state.streams[id]?.listener.cursor = stream.sent
+      }
       defer { state.reads = Reads() }
       return state.reads
     }
@@ -209,7 +215,7 @@ final class EventStreams: Sendable {
     }
   }
 
-  /// Signals pending reads again.
+  /// Signals that reads are still pending.
   func wake() { signal.yield() }
 
   // MARK: Who listens
@@ -239,34 +245,30 @@ final class EventStreams: Sendable {
 
   // MARK: Sending
 
-  /// - Parameter cursor: the position after this event; nil for an event without one.
-  func send(_ text: String, _ cursor: EventFeedCursor?, to id: Int) {
+  /// - Parameters:
+  ///   - cursor: the position after this event; nil for an event without one.
+  ///   - earlier: events that are sent with this one or not at all, because only this one moves the position past them.
+  /// - Returns: whether it was sent, and not left out because the stream is paused.
+  @discardableResult
+  func send(_ text: String, _ cursor: EventFeedCursor?, after earlier: String = "", to id: Int) -> Bool {
     let client = state.withLock { state in
       state.streams[id].flatMap { $0.isStalled ? nil : $0.client }
     }
-    guard let client else { return }
-    if client.send(cursor.map { EventText.id($0) + text } ?? text) {
-      if let cursor { state.withLock { $0.streams[id]?.sent = cursor } }
-    } else {
+    guard let client else { return false }
+    guard client.send(earlier + (cursor.map(EventText.id) ?? "") + text) else {
       stall(id)
+      return false
     }
+    if let cursor { state.withLock { $0.streams[id]?.sent = cursor } }
+    return true
   }
 
   /// Pauses a stream whose client does not read.
-  func stall(_ id: Int) {
-    state.withLock { state in
-      guard let stream = state.streams[id] else { return }
-      state.streams[id]?.isStalled = true
-      state.streams[id]?.listener.cursor = stream.sent
-    }
-  }
+  func stall(_ id: Int) { state.withLock { $0.streams[id]?.isStalled = true } }
 
   /// Goes on with a stream whose client reads again.
   func resume(_ id: Int) {
-    state.withLock { state in
-      state.streams[id]?.isStalled = false
-      state.reads.streams.insert(id)
-    }
+    state.withLock { _ = $0.reads.streams.insert(id) }
     signal.yield()
   }
 
@@ -275,10 +277,14 @@ final class EventStreams: Sendable {
   }
 
   /// Moves a stream's cursor of live events forward.
-  func advance(_ id: Int, to live: Int) {
+  ///
+  /// - Returns: whether the stream is open and not paused.
+  @discardableResult
+  func advance(_ id: Int, to live: Int) -> Bool {
     state.withLock { state in
-      guard let stream = state.streams[id] else { return }
+      guard let stream = state.streams[id] else { return false }
       state.streams[id]?.listener.cursor.live = max(live, stream.listener.cursor.live)
+      return !stream.isStalled
     }
   }
 
