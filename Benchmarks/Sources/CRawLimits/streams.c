@@ -17,6 +17,8 @@ struct stream {
   int descriptor;
   int is_open;
   int is_inside;
+  // Whether the line's time is counted: an event has its text twice.
+  int is_counted;
   int64_t number;
 };
 
@@ -43,11 +45,16 @@ static int begin(struct stream *stream, int port, const char *request, char *err
 static void read_times(struct stream *stream, const char *bytes, ssize_t count, bench_board *board) {
   for (ssize_t i = 0; i < count; i++) {
     char c = bytes[i];
-    if (c == '@') {
+    if (c == '\n') {
+      stream->is_inside = stream->is_counted = 0;
+    } else if (c == '@') {
       if (stream->is_inside && stream->number > 0) {
-        bench_board_sample(board, bench_now() - stream->number);
-        bench_board_count(board);
+        if (!stream->is_counted) {
+          bench_board_sample(board, bench_now() - stream->number);
+          bench_board_count(board);
+        }
         stream->is_inside = 0;
+        stream->is_counted = 1;
       } else {
         stream->is_inside = 1;
       }
