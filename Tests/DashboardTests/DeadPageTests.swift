@@ -112,7 +112,7 @@ import Testing
       let question = try await one.post("/admin/jobs", cancel)
       #expect(question.contains("Cancel all retrying jobs in fanout?"))
       #expect(try await one.post("/admin/jobs", cancel, confirmed: true).status == 303)
-      // A worker runs one of them, in a transaction that a person cannot wait for.
+      // A worker's transaction holds one of them.
       try await stage.stack.database.pool.transaction { transaction in
         _ = try await transaction.query("SELECT FROM jobs LIMIT 1 FOR UPDATE")
         #expect(try await one.post("/admin/jobs", [("do", "cancel-all")], confirmed: true).status == 303)

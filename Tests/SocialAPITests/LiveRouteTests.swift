@@ -159,6 +159,16 @@ import Testing
       let second = try await EventSource(port: api.http.port, token: eve, posts: [post], lastEventID: last)
       let event = try await next(second)
       #expect(try (event.fields()["comment"] as? [String: Any])?["id"] as? Int == missed)
+      // What nobody heard and what is swept by now cannot be sent.
+      second.hangUp()
+      try await eventually("it is gone") { api.events.count == 0 }
+      _ = try await comment("swept", on: post, as: ann, api)
+      try await api.drain("notifications")
+      try await api.pool.execute("UPDATE live_events SET created_at = now() - interval '2 days'")
+      _ = try await client(api).enqueue(SessionSweep())
+      try await api.drain(.default)
+      let third = try await EventSource(port: api.http.port, token: eve, posts: [post], lastEventID: event.id)
+      #expect(try await next(third).name == "reset")
     }
   }
 

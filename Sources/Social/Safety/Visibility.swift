@@ -44,9 +44,7 @@ enum Visibility {
   }
 
   /// Whether a viewer may see a post `p`.
-  static func seesPost(_ viewer: Int?) -> PostgresQuery {
-    "(p.taken_down_at IS NULL AND \(isVisible("p.author_id", to: viewer)))"
-  }
+  static func seesPost(_ viewer: Int?) -> PostgresQuery { seesPost("\(viewer)") }
 
   /// - Parameter viewer: an expression.
   static func seesPost(_ viewer: PostgresQuery) -> PostgresQuery {

@@ -201,8 +201,7 @@ struct EventReader: Sendable {
     }
   }
 
-  /// Tells a stream that a post is gone; it receives nothing more about it. A stream that is paused is told when it goes
-  /// on.
+  /// Tells a stream that a post is gone; it receives nothing more about it. A paused stream is told when it goes on.
   private func close(_ post: Int, on id: Int) throws {
     if streams.send(try EventText.text(of: .postRemoved(post)), nil, to: id) { streams.remove(post, from: id) }
   }
