@@ -29,3 +29,10 @@ extension PostgresReads: SocialReader {
   public var mayBeBehind: Bool { usesReplica }
   public func rows(_ query: PostgresQuery) async throws(PostgresError) -> PostgresRows { try await self.query(query) }
 }
+
+extension PostgresQuery {
+  /// Parameters, separated by commas.
+  static func list(_ values: [some PostgresEncodable]) -> PostgresQuery {
+    values.dropFirst().reduce("\(values[0])") { "\($0), \($1)" }
+  }
+}

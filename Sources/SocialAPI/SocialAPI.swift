@@ -11,7 +11,6 @@ public struct SocialAPI: Sendable {
   private let jobs: AppJobs
   private let pool: PostgresPool
   private let reads: any SocialReader
-  private let searches: FairGate<Int>
   private let hasher: PasswordHasher
   private let adminToken: AdminToken?
   private let adminReadToken: AdminToken?
@@ -53,7 +52,6 @@ public struct SocialAPI: Sendable {
   ///   - budgets: hourly limits per account and client; nil for none.
   ///   - media: stores pictures; nil disables them.
   ///   - feeds: which authors' posts are pushed, and whether inactive readers' feeds are put to sleep.
-  ///   - searches: limits how many searches run at once; accounts take turns.
   ///   - requestTimeout: how long a request may wait for the servers.
   ///   - cookie: keeps the sessions of browsers.
   ///   - events: notifies listeners; its `run()` must be running.
@@ -66,10 +64,9 @@ public struct SocialAPI: Sendable {
     confirmsSignUp: Bool = false,
     media: MediaShelf? = nil, requestTimeout: Duration = .seconds(5), attempts: AttemptBook? = nil,
     proxies: TrustedProxies = .none, feeds: FeedRules = FeedRules(),
-    searches: FairGate<Int> = FairGate(width: 3), budgets: RequestBudgets? = nil,
+    budgets: RequestBudgets? = nil,
     cookie: SessionCookie = SessionCookie(isSecure: false), events: EventHub
   ) {
-    self.searches = searches
     self.feeds = feeds
     self.events = events
     self.cookie = cookie
@@ -131,6 +128,7 @@ public struct SocialAPI: Sendable {
       if let media { PictureRoutes(pool: pool, shelf: media).add(to: router) }
       ownAccountRoutes.addOwn(to: router.group("v1"))
       FeedRoutes(jobs: jobs, pool: pool, reads: reads, rules: feeds).add(to: router.group("v1"))
+      SearchRoutes(pool: pool, reads: reads).add(to: router.group("v1"))
       addClientRoutes(
         to: router.group("v1").add(middleware: Authentication(pool: pool))
           .add(middleware: BudgetMiddleware(budgets: budgets)))
@@ -161,10 +159,10 @@ public struct SocialAPI: Sendable {
     ownAccountRoutes.add(to: group)
     EmailConfirmationRoutes(jobs: jobs, pool: pool, attempts: attempts, sendsMail: sendsMail).add(to: group)
     PasswordResetRoutes(jobs: jobs, pool: pool, attempts: attempts, hasher: hasher, sendsMail: sendsMail).add(to: group)
-    UserRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches).add(to: group)
+    UserRoutes(jobs: jobs, pool: pool).add(to: group)
     BlockRoutes(jobs: jobs, pool: pool).add(to: group)
     SafetyRoutes(jobs: jobs, pool: pool).add(to: group)
-    PostRoutes(jobs: jobs, pool: pool, reads: reads, searches: searches, feeds: feeds).add(to: group)
+    PostRoutes(jobs: jobs, pool: pool, feeds: feeds).add(to: group)
     if let media {
       MediaRoutes(jobs: jobs, pool: pool, shelf: media).add(to: group)
       AccountExportRoutes(jobs: jobs, pool: pool, attempts: attempts, shelf: media, sendsMail: sendsMail).add(to: group)

@@ -56,7 +56,7 @@ struct API: Sendable {
     hasher: PasswordHasher = PasswordHasher(
       threads: 2, limit: 64, parameters: (logarithm: 4, blockSize: 8, parallelism: 1)),
     mediaQuota: Int = 1_000_000_000, proxies: TrustedProxies = .none,
-    feeds: FeedRules = FeedRules(notesReaders: true), searches: FairGate<Int> = FairGate(width: 3),
+    feeds: FeedRules = FeedRules(notesReaders: true),
     budgets: @Sendable (RedisClient) -> RequestBudgets? = { _ in nil }, logger: Logger = logger,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
@@ -79,7 +79,7 @@ struct API: Sendable {
           patience, requestTimeout,
           usesPusher,
           limits, hasher,
-          mediaQuota, proxies, feeds, searches, budgets(client), body)
+          mediaQuota, proxies, feeds, budgets(client), body)
       }
       group.cancelAll()
     }
@@ -100,7 +100,7 @@ struct API: Sendable {
     _ requestTimeout: Duration,
     _ usesPusher: Bool,
     _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ mediaQuota: Int, _ proxies: TrustedProxies,
-    _ feeds: FeedRules, _ searches: FairGate<Int>, _ budgets: RequestBudgets?,
+    _ feeds: FeedRules, _ budgets: RequestBudgets?,
     _ body: @Sendable (API) async throws -> Void
   ) async throws {
     let broker = try await RedisBroker(client: client, prefix: "api-\(JobID.next())", logger: logger)
@@ -121,7 +121,7 @@ struct API: Sendable {
       agreements: agreements, asksAdults: asksAdults, sendsMail: sendsMail,
       confirmsSignUp: confirmsSignUp,
       media: MediaShelf(store: store, incoming: media, quota: mediaQuota), requestTimeout: requestTimeout,
-      attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies, feeds: feeds, searches: searches,
+      attempts: AttemptBook(pool: pool, memory: .zero), proxies: proxies, feeds: feeds,
       budgets: budgets, events: events)
     let (ports, port) = AsyncStream.makeStream(of: Int.self)
     let server = HTTPService(

@@ -6,40 +6,6 @@ import Testing
 @testable import Social
 
 @Suite(.timeLimit(.minutes(2))) struct BatchedFeedTests {
-  /// Holds back every statement that reads feeds until all of `requests` wait for it or for a batch, then releases
-  /// them.
-  private func together<Answer: Sendable>(
-    _ app: App, _ feeds: BatchedFeeds, _ tokens: [SessionToken],
-    _ read: @escaping @Sendable (SessionToken) async throws -> Answer
-  ) async throws -> [Result<Answer, any Error>] {
-    try await withThrowingTaskGroup(of: (Int, Result<Answer, any Error>).self) { group in
-      try await app.pool.transaction { transaction in
-        try await transaction.execute("LOCK TABLE accounts IN ACCESS EXCLUSIVE MODE")
-        for (place, token) in tokens.enumerated() {
-          group.addTask {
-            do {
-              return (place, .success(try await read(token)))
-            } catch {
-              return (place, .failure(error))
-            }
-          }
-          if place == 0 {
-            try await eventually("the first has begun") {
-              try await transaction.query(
-                "SELECT count(*) > 0 FROM pg_locks WHERE NOT granted AND relation = 'accounts'::regclass"
-              ).decode(Bool.self) == [true]
-            }
-          } else {
-            try await eventually("it waits") { feeds.waiting == place }
-          }
-        }
-      }
-      var answers: [Int: Result<Answer, any Error>] = [:]
-      for try await (place, answer) in group { answers[place] = answer }
-      return tokens.indices.compactMap { answers[$0] }
-    }
-  }
-
   @Test func readersOfOneStatementHaveTheirOwnFeeds() async throws {
     try await App.run { app in
       let ids = try await app.accounts(6)
@@ -87,21 +53,27 @@ import Testing
 
       // One waits for the lock, the others form the next batch.
       let feeds = BatchedFeeds(pool: app.pool, homesFrom: app.pool, width: 1)
-      let followings = try await together(app, feeds, tokens) { try await feeds.following($0, PageRequest()) }
+      let followings = try await together(app, tokens, waiting: { feeds.waiting }) {
+        try await feeds.following($0, PageRequest())
+      }
       try check(followings.map { answer in answer.map(\.page) }, expected)
       for (place, answer) in followings.enumerated() where expected[place] != nil {
         #expect(try answer.get().viewer.id == ids[place == 7 ? 0 : place])
       }
-      let own = try await together(app, feeds, tokens) { try await feeds.following($0, own: true, PageRequest()) }
+      let own = try await together(app, tokens, waiting: { feeds.waiting }) {
+        try await feeds.following($0, own: true, PageRequest())
+      }
       try check(
         own.map { answer in answer.map(\.page) },
         [[2, 1, 0], [3, 2, 1], nil, [5, 4, 3], [4], [5, 1], nil, [2, 1, 0]])
       let all = [5, 4, 3, 2, 1, 0]
-      let homes = try await together(app, feeds, tokens) { try await feeds.home($0, PageRequest()) }
+      let homes = try await together(app, tokens, waiting: { feeds.waiting }) {
+        try await feeds.home($0, PageRequest())
+      }
       try check(homes, [all, all, nil, all, all, [5, 4, 3, 2, 1], nil, all])
       // A page of another reader's next post: what is muted is passed over, and the page is filled by another round.
       let request = try PageRequest(before: posts[1], limit: 1)
-      let small = try await together(app, feeds, tokens) { try await feeds.home($0, request) }
+      let small = try await together(app, tokens, waiting: { feeds.waiting }) { try await feeds.home($0, request) }
       try check(small, [[0], [0], nil, [0], [0], [], nil, [0]])
     }
   }
@@ -124,7 +96,7 @@ import Testing
       try await app.pool.execute("INSERT INTO feed_sleepers (account_id) VALUES (\(ids[3]))")
       let feeds = BatchedFeeds(pool: app.pool, homesFrom: app.pool, width: 1)
       let before = cursors
-      let answers = try await together(app, feeds, tokens) {
+      let answers = try await together(app, tokens, waiting: { feeds.waiting }) {
         try await feeds.following($0, PageRequest(before: before[$0], limit: 2))
       }
       for (place, answer) in answers.enumerated() {

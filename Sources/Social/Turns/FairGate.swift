@@ -1,16 +1,12 @@
 import Locking
 
-/// Limits how many CPU-intensive statements run at once. The rest wait in a queue that serves clients in turn.
+/// Limits how much CPU-intensive work runs at once. The rest waits in a queue that serves clients in turn.
 ///
-/// A search takes a millisecond of CPU in Postgres. Running more of them than Postgres has CPUs does not raise
-/// throughput; it only slows each of them, and all other queries.
-///
-/// Waiting has no separate time limit: running statements end by their requests' deadlines, and one whose deadline
-/// passed in the queue fails as soon as it reaches Postgres.
+/// Waiting has no time limit of its own.
 public final class FairGate<Client: Hashable & Sendable>: Sendable {
   private let places: Locked<FairPlaces<Client, CheckedContinuation<Void, any Error>>>
 
-  /// - Parameter width: how many statements run at once.
+  /// - Parameter width: how many bodies run at once.
   public init(width: Int) {
     precondition(width > 0, "a gate lets somebody through")
     places = Locked(FairPlaces(width))

@@ -14,12 +14,9 @@ private struct RefusedAddress: Decodable {
 struct PostRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
-  let reads: any SocialReader
-  let searches: FairGate<Int>
   let feeds: FeedRules
 
   func add(to group: RouterGroup<APIContext>) {
-    group.on(.searchPosts, use: search)
     group.on(.createPost, use: create)
     group.on(.readPost, use: show)
     group.on(.editPost, use: edit)
@@ -46,14 +43,6 @@ struct PostRoutes: Sendable {
       let post = try await Posts.create(draft, by: viewer.id, pushLimit: feeds.pushLimit, in: transaction)
       return try Answer(.created, PostView(post))
     }
-  }
-
-  @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let (viewer, page) = (try context.viewer.id, try request.page())
-    let found = try await searches.pass(for: viewer) {
-      try await PostSearch.find(request.searchQuery, seenBy: viewer, page, in: reads)
-    }
-    return try Answer(.ok, PageView(found, PostView.init))
   }
 
   @Sendable private func show(_ request: Request, _ context: APIContext) async throws -> Answer {

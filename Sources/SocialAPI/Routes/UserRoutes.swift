@@ -7,25 +7,14 @@ import Social
 struct UserRoutes: Sendable {
   let jobs: AppJobs
   let pool: PostgresPool
-  let reads: any SocialReader
-  let searches: FairGate<Int>
 
   func add(to group: RouterGroup<APIContext>) {
-    group.on(.searchUsers, use: search)
     group.on(.readUser, use: profile)
     group.on(.follow, use: follow)
     group.on(.unfollow, use: unfollow)
     group.on(.listFollowers, use: followers)
     group.on(.listFollowing, use: following)
     group.on(.listUserPosts, use: posts)
-  }
-
-  @Sendable private func search(_ request: Request, _ context: APIContext) async throws -> Answer {
-    let (viewer, page) = (try context.viewer.id, try request.page())
-    let found = try await searches.pass(for: viewer) {
-      try await AccountSearch.find(request.searchQuery, seenBy: viewer, page, in: reads)
-    }
-    return try Answer(.ok, PageView(found) { ListedAccountView($0.account, isFollowed: $0.isFollowed) })
   }
 
   @Sendable private func profile(_ request: Request, _ context: APIContext) async throws -> Answer {
