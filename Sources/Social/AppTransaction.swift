@@ -31,7 +31,7 @@ extension PostgresReads: SocialReader {
 }
 
 extension PostgresQuery {
-  /// Parameters, separated by commas.
+  /// One parameter for each of at least one value, separated by commas.
   static func list(_ values: [some PostgresEncodable]) -> PostgresQuery {
     values.dropFirst().reduce("\(values[0])") { "\($0), \($1)" }
   }

@@ -2,7 +2,7 @@ import LibPQClient
 import TestSupport
 import Testing
 
-/// Holds back every statement that reads `table` until all of `requests` wait for it or for a batch, then releases them.
+/// Holds back every statement that reads `table` until all of `requests` wait for it or for a batch, then lets them go.
 ///
 /// - Parameter waiting: how many requests wait for a batch.
 func together<Request: Sendable, Answer: Sendable>(

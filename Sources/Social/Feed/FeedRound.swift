@@ -34,13 +34,15 @@ struct FeedRound: Sendable {
       case .accounts(let ids):
         """
         viewers AS MATERIALIZED (
-          SELECT n, account_id, cursor FROM unnest(ARRAY[\(PostgresQuery.list(ids))], ARRAY[\(PostgresQuery.list(cursors))])
+          SELECT n, account_id, cursor
+          FROM unnest(ARRAY[\(PostgresQuery.list(ids))], ARRAY[\(PostgresQuery.list(cursors))])
             WITH ORDINALITY AS asked (account_id, cursor, n))
         """
       case .sessions(let tokens):
         """
         viewers AS MATERIALIZED (
-          SELECT n, account_id, cursor FROM unnest(ARRAY[\(PostgresQuery.list(tokens.map(\.hash)))], ARRAY[\(PostgresQuery.list(cursors))])
+          SELECT n, account_id, cursor
+          FROM unnest(ARRAY[\(PostgresQuery.list(tokens.map(\.hash)))], ARRAY[\(PostgresQuery.list(cursors))])
             WITH ORDINALITY AS asked (hash, cursor, n)
           JOIN sessions ON token_hash = hash AND expires_at > now())
         """

@@ -1,12 +1,12 @@
 import Locking
 
-/// Limits how much CPU-intensive work runs at once. The rest waits in a queue that serves clients in turn.
+/// Limits how many callers work at once. The others wait, and clients take turns.
 ///
-/// Waiting has no time limit of its own.
+/// A wait has no timeout; cancel the task to end it.
 public final class FairGate<Client: Hashable & Sendable>: Sendable {
   private let places: Locked<FairPlaces<Client, CheckedContinuation<Void, any Error>>>
 
-  /// - Parameter width: how many bodies run at once.
+  /// - Parameter width: how many callers work at once.
   public init(width: Int) {
     precondition(width > 0, "a gate lets somebody through")
     places = Locked(FairPlaces(width))
