@@ -75,11 +75,11 @@ struct DeadCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
         defer { line.clear() }
         let filter = choice.conditions.filter(.dead)
         let ids = try await admin.jobs.deadLetters.retry(.all(filter), by: .terminal, rate: choice.rate) {
-          line.show($0, of: nil, "are pending again")
+          line.show($0, of: nil, "pending again")
         }
         line.clear()
         try common.output.one(Changed(items: ids.map(\.description))) {
-          "\($0.items.count.grouped) are pending again\(choice.conditions.hint)"
+          "\($0.items.count.grouped) pending again\(choice.conditions.hint)"
         }
         if try await !admin.jobs.page(filter).items.isEmpty {
           throw OperationError(
@@ -141,11 +141,11 @@ struct DeadCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
           defer { line.clear() }
           let filter = choice.conditions.filter(.dead)
           let ids = try await admin.jobs.deadLetters.delete(.all(filter), by: .terminal, rate: choice.rate) {
-            line.show($0, of: nil, "are deleted")
+            line.show($0, of: nil, "deleted")
           }
           line.clear()
           try common.output.one(Changed(items: ids.map(\.description))) {
-            "\($0.items.count.grouped) are deleted\(choice.conditions.hint)"
+            "\($0.items.count.grouped) deleted\(choice.conditions.hint)"
           }
         }
       }

@@ -156,11 +156,11 @@ struct JobsCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
           defer { line.clear() }
           let (cancelled, ordered) = try await admin.jobs.cancel(
             all: choice.conditions.filter(state), by: .terminal, rate: choice.rate
-          ) { line.show($0, of: nil, "are cancelled") }
+          ) { line.show($0, of: nil, "cancelled") }
           line.clear()
           try common.output.one(Cancelled(cancelled: cancelled, ordered: ordered)) { done in
-            "\(done.cancelled.grouped) are cancelled"
-              + (done.ordered == 0 ? "" : "; \(done.ordered.grouped) are running, and their workers cancel them")
+            "\(done.cancelled.grouped) cancelled"
+              + (done.ordered == 0 ? "" : "; \(done.ordered.grouped) still running, told to stop")
               + choice.conditions.hint
           }
         }

@@ -145,10 +145,10 @@ struct QueuesCommand<P: QueueProgram>: AsyncParsableCommand, Sendable {
           let line = ProgressLine()
           defer { line.clear() }
           let count = try await admin.queues.clear(queue.name, by: .terminal) {
-            line.show($0, of: nil, "are cancelled")
+            line.show($0, of: nil, "cancelled")
           }
           line.clear()
-          try common.output.one(Changed(queue: queue.name, cancelled: count)) { _ in "\(count.grouped) are cancelled" }
+          try common.output.one(Changed(queue: queue.name, cancelled: count)) { _ in "\(count.grouped) cancelled" }
         }
       }
     }
