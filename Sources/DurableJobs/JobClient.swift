@@ -53,7 +53,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
 
   /// Enqueues a job in a separate transaction.
   ///
-  /// - Returns: its id, or nil if a job with its unique key is pending.
+  /// - Returns: its id, or nil if a job with its unique key is pending, or middleware dropped it.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
     try await transaction { try await $0.enqueue(job, options: options) }
@@ -67,15 +67,18 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
 
   /// Pushes a job to the broker without a record: fast, but lost with the broker. Its payload has at most
   /// `PayloadLimit.unrecorded` bytes.
+  ///
+  /// - Returns: its id, or nil if middleware dropped it.
   @discardableResult
-  public func push<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID {
+  public func push<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
     let record = try JobRecord(job, options: options, isDurable: false, clock: enqueuing.clock)
     try record.check()
-    try await hand([record])
-    return record.id
+    return try await hand([record]).first
   }
 
   /// Pushes many jobs to the broker without records, in one pipeline.
+  ///
+  /// - Returns: the ids of the jobs that middleware did not drop.
   @discardableResult
   public func push<J: Job>(_ jobs: [J], options: JobOptions = JobOptions()) async throws -> [JobID] {
     // Encodes the next chunk while one is in flight; they are pushed in order.
@@ -94,7 +97,6 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   }
 
   /// - Returns: the ids of the jobs that middleware did not drop.
-  @discardableResult
   private func hand(_ records: [JobRecord]) async throws -> [JobID] {
     try await enqueuing.middleware.enqueue(records, checking: { try $0.check() }) { records in
       try await broker.push(records)

@@ -20,7 +20,7 @@ public struct JobTransaction<L: Ledger>: Sendable {
 
   /// Enqueues a job, as of this transaction's commit.
   ///
-  /// - Returns: its id, or nil if a job with its unique key is pending.
+  /// - Returns: its id, or nil if a job with its unique key is pending, or middleware dropped it.
   @discardableResult
   public func enqueue<J: Job>(_ job: J, options: JobOptions = JobOptions()) async throws -> JobID? {
     try await add([JobRecord(job, options: options, isDurable: true, clock: enqueuing.clock)]).first

@@ -106,6 +106,7 @@ import Testing
     let ids = try await queue.client.push([6, 7, 8].map { Numbered(number: $0) })
     #expect(ids.count == 2)
     #expect(try await queue.records(of: Numbered.self).map(\.id) == ids)
+    #expect(try await queue.client.push(Numbered(number: 7)) == nil)
   }
 
   /// A dead letter was let in under the limit of its time.
