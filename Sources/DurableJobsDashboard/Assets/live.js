@@ -4,6 +4,7 @@
   if (!document.querySelector("[data-part]") || !window.EventSource) return;
   const state = document.getElementById("live-state");
   let source = null;
+  let retry = null;
 
   const say = (text, style) => {
     if (!state || state.textContent === text) return;
@@ -45,12 +46,25 @@
     if (source) return;
     source = new EventSource(location.pathname + location.search);
     source.addEventListener("page", (event) => take(event.data));
-    source.onerror = () => say(source.readyState === EventSource.CLOSED ? "Stopped: reload the page" : "Waiting for the server", "warn");
+    source.onerror = () => {
+      say("Waiting for the server", "warn");
+      // A browser asks again after a lost connection, not after an error status.
+      if (source.readyState === EventSource.CLOSED) retry = setTimeout(reopen, 5000);
+    };
   };
 
   const close = () => {
+    clearTimeout(retry);
     if (source) source.close();
     source = null;
+  };
+
+  // Ends when the page is no longer this visitor's to see: the session has ended, or what it shows is gone.
+  const reopen = async () => {
+    const { ok, redirected, status } = await fetch(location.href, { cache: "no-store" }).catch(() => ({}));
+    if (redirected || (status >= 400 && status < 500 && status !== 429)) say("Stopped: reload the page", "warn");
+    else if (!ok) retry = setTimeout(reopen, 5000);
+    else if (!document.hidden) close(), open();
   };
 
   // A hidden page asks for nothing.
