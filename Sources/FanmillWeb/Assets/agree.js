@@ -2,18 +2,21 @@
 import {
   $, h, t, lang, swap, say, head, empty, link, names, facts, moment, clock, confirm, menu, danger, button,
 } from "./dom.js";
-import { ask, pause, query } from "./api.js";
+import { ask, pause, query, serverNow } from "./api.js";
 import { app, avatar, form, list, person, reporting, countdown } from "./parts.js";
 import * as seals from "./seal.js";
 
 const { text, bytes, fail } = seals;
 
-// The key to one's copies lives as long as the tab. The passcode locks it elsewhere.
+// The key to one's copies lives as long as the tab. The passcode locks it elsewhere, in a backup known by its salt.
 const stored = "fanmill.keys";
-const ownKey = () => {
-  const [id, key] = (sessionStorage.getItem(stored) || "").split(":");
-  return Number(id) === app.me.id ? bytes(key) : null;
+const held = () => {
+  const [id, key, salt] = (sessionStorage.getItem(stored) || "").split(":");
+  return Number(id) === app.me.id ? { key: bytes(key), salt } : null;
 };
+const readBackup = (ctx) => ctx.get("agreements/backup").catch((problem) => {
+  if (problem.status !== 404 && problem.status !== 410) throw problem;
+});
 
 const unable = () => empty(t`Not on this page`,
   t`Agreements need https, X25519 and Ed25519.`, link("/", t`Go home`));
@@ -21,14 +24,13 @@ const nameOf = (peer) => peer?.name || t`deleted account`;
 const section = (title, ...content) => h("section.card", h("h2", title), content);
 
 async function unlocking(ctx, then) {
-  const known = ownKey();
-  if (known) return then(known);
-  const backup = await ctx.get("agreements/backup").catch((problem) => {
-    if (problem.status !== 404 && problem.status !== 410) throw problem;
-  });
+  const backup = await readBackup(ctx);
+  const known = held();
+  // Another device may have chosen another passcode, and with it another key.
+  if (known && backup?.salt === known.salt) return then(known.key);
   const place = h("div.card");
-  const settle = async (key) => {
-    sessionStorage.setItem(stored, `${app.me.id}:${text(key)}`);
+  const settle = async (key, salt) => {
+    sessionStorage.setItem(stored, `${app.me.id}:${text(key)}:${salt}`);
     place.replaceWith(await then(key));
   };
   const pass = (label, name, hint) => [name + "*", label, { type: "password", hint }];
@@ -41,10 +43,13 @@ async function unlocking(ctx, then) {
     async act({ passcode, again }, { inputs }) {
       if ([...passcode].length < 4) return inputs.passcode.refuse(t`At least 4 characters`);
       if (passcode !== again) return inputs.again.refuse(t`The two differ.`);
-      const [key, secret, lock] = [seals.random(32), seals.random(32), await seals.passcodeLock(passcode)];
-      const backup = { salt: lock.salt, proof: lock.proof, secret, locked: await lock.lock(key, secret) };
-      await ask("PUT", "agreements/backup", { body: seals.texts(backup) });
-      await settle(key);
+      const [secret, lock] = [seals.random(32), await seals.passcodeLock(passcode)];
+      const key = (!backup && known?.key) || seals.random(32);
+      const body = seals.texts({ salt: lock.salt, proof: lock.proof, secret, locked: await lock.lock(key, secret) });
+      // Another device's choice is not undone.
+      if ((await readBackup(ctx))?.salt !== backup?.salt) return app.again();
+      await ask("PUT", "agreements/backup", { body });
+      await settle(key, body.salt);
     },
   }));
   if (!backup) return fresh();
@@ -55,7 +60,7 @@ async function unlocking(ctx, then) {
       try {
         const body = { proof: text(lock.proof) };
         const { locked, secret } = await ask("POST", "agreements/backup/open", { body });
-        await settle(await lock.open(bytes(locked), bytes(secret)));
+        await settle(await lock.open(bytes(locked), bytes(secret)), backup.salt);
       } catch ({ code, message }) {
         inputs.passcode.refuse(message + (code === "wrong_passcode" ? " " + t`${--backup.triesLeft} tries left` : ""));
       }
@@ -83,13 +88,14 @@ export function all(ctx) {
       t`Two people in one place agree on a text that only they can read.`),
   });
   ctx.on("agreement", ({ state }) => ["sealed", "withdrawn"].includes(state) && sealed.reload());
+  if (ctx.isBack) sealed.reload();
   const lock = () => {
     sessionStorage.removeItem(stored);
     say(t`Locked.`);
     app.again();
   };
   return [
-    head(t`Agreements`, ownKey() && button(t`Lock now`, lock)),
+    head(t`Agreements`, held() && button(t`Lock now`, lock)),
     seals.isAble ? adult || h("p", link("/agreements/meet", t`Meet somebody`, ".button.primary")) : unable(),
     sealed.element,
     h("p.dim", t`An agreement proves no consent. Each of you can withdraw at any moment, here or by saying so.`),
@@ -115,11 +121,11 @@ export async function one(ctx) {
   const withdraw = () => confirm(t`Withdraw`, t`Both of you see it as withdrawn from now on.`, t`Withdraw`,
     async () => {
       await ask("POST", `agreements/${item.id}/withdrawal`, { isSafe: true });
-      app.again();
+      if (!ctx.signal.aborted) app.again();
     });
   const remove = danger(t`Remove my copy`, t`Remove my copy`, t`${name} keeps the other one.`, async () => {
     await ask("DELETE", "agreements/" + item.id);
-    app.go("/agreements", true);
+    if (!ctx.signal.aborted) app.go("/agreements", true);
   });
   return h("div.agreement",
     head(t`Agreement with ${name}`, standing(item)),
@@ -140,6 +146,9 @@ const paper = ({ text, time, expiresAt, place, host, joiner }, note) => h("secti
   note && h("p.dim", note));
 
 // The meeting
+
+// What a host has typed outlives a meeting that ends before its time, but not the tab.
+let typed = {};
 
 const here = () => new Promise((resolve, reject) => navigator.geolocation.getCurrentPosition(
   ({ coords: { latitude, longitude, accuracy } }) => resolve({
@@ -251,7 +260,7 @@ export function meet(ctx) {
       const { items } = await ctx.get("agreements/templates?language=" + lang());
       const templates = [...items.map(({ id, title }) => [id, title]), ["", t`An empty page`]];
       const desk = form({
-        values: items[0],
+        values: { ...items[0], ...(typed.by === app.me.id && typed) },
         fields: [
           ["template", t`Begin with`, { options: templates }],
           ["text*", t`Text`, { rows: 10, maxlength: 10000 }],
@@ -269,10 +278,16 @@ export function meet(ctx) {
           seals.readRecord(record);
           await send({ type: "record", record: seals.base64(record) });
           await seal(record);
+          typed = {};
         }),
       });
       const { template, text: field } = desk.inputs;
-      template.onchange = () => (field.value = items.find(({ id }) => id === template.value)?.text || "");
+      field.addEventListener("input", () => (typed = { by: app.me.id, text: field.value }));
+      template.onchange = () => {
+        const isTyped = field.value && !items.some(({ text }) => text === field.value);
+        if (isTyped) template.value = "";
+        else field.value = items.find(({ id }) => id === template.value)?.text || "";
+      };
       return scene(t`What do you agree on?`, desk);
     }
     scene(t`${name} is writing`, h("p", t`You read the text before you seal it.`));
@@ -305,7 +320,7 @@ export function meet(ctx) {
     const left = h("p.dim");
     scene(t`Your code`, h("p.code", [...meeting.code].map((digit) => h("span", digit))),
       h("p", t`It goes with your name, ${"@" + app.me.username}.`), left);
-    countdown((Date.parse(meeting.expiresAt) - Date.now()) / 1000,
+    countdown((Date.parse(meeting.expiresAt) - serverNow()) / 1000,
       (seconds) => (left.textContent = t`Valid for ${clock(seconds)}`), signal);
     await go(1, keys, copyKey);
   };
