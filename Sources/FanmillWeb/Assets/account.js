@@ -108,9 +108,9 @@ export function signUp() {
 const done = (title, text) => swap($("#main"), gate(title, text, h("p", link("/signin", t`Sign in`))));
 const posting = (title, text, fields, submit, path, end) => gate(title, text, form({
   fields, submit, style: ".wide",
-  async act(body) {
+  async act(body, element) {
     await ask("POST", path, { body: fields.length ? body : null, key: newKey() });
-    await end(body);
+    if (element.isConnected) await end(body);
   },
 }), h("p", link("/signin", t`Sign in`)));
 

@@ -5,9 +5,10 @@ import { listen, hangUp } from "./live.js";
 import * as posts from "./posts.js";
 import * as people from "./people.js";
 import * as fans from "./fans.js";
-import * as account from "./account.js";
 
+// These are loaded when they are first shown.
 const seal = (name) => async (ctx) => (await import("./agree.js"))[name](ctx);
+const account = (name) => async (ctx) => (await import("./account.js"))[name](ctx);
 
 const routes = {
   "/": posts.home,
@@ -30,18 +31,18 @@ const routes = {
   "/agreements": seal("all"),
   "/agreements/meet": seal("meet"),
   "/agreements/:id": seal("one"),
-  "/settings": account.settings,
-  "/settings/:part": account.settings,
+  "/settings": account("settings"),
+  "/settings/:part": account("settings"),
 };
 // These need no session.
 const open = {
-  "/signin": account.signIn,
-  "/signup": account.signUp,
-  "/reset": account.reset,
-  "/reset/:token": account.choose,
-  "/confirm": account.confirmAgain,
-  "/confirm/:token": account.confirmEmail,
-  "/delete/:token": account.confirmDeletion,
+  "/signin": account("signIn"),
+  "/signup": account("signUp"),
+  "/reset": account("reset"),
+  "/reset/:token": account("choose"),
+  "/confirm": account("confirmAgain"),
+  "/confirm/:token": account("confirmEmail"),
+  "/delete/:token": account("confirmDeletion"),
 };
 
 function match(path, all) {
@@ -126,12 +127,20 @@ const blank = () => h("div.skeletons.page", { label: t`Loading`, role: "img" }, 
 const keepPlace = () =>
   match(location.pathname, open) || sessionStorage.setItem("fanmill.after", location.pathname + location.search);
 
+function failed(title, message, action) {
+  const made = empty("", message, action);
+  $("h2", made).replaceWith(h("h1", title));
+  return made;
+}
+
 async function show(isBack, isFirst) {
   leave.abort();
   leave = new AbortController();
   const { signal } = leave;
   document.querySelectorAll("dialog").forEach((box) => box.close());
   const main = $("#main");
+  // Read now: a page that is short while it loads scrolls up, which counts as this entry's place.
+  const y = (isBack && app.memory.get(entry() + ":y")) || 0;
   if (!app.me && !match(location.pathname, open)) {
     keepPlace();
     replace("/signin");
@@ -151,8 +160,8 @@ async function show(isBack, isFirst) {
     const { status, isNetwork, message } = problem;
     const isGone = status === 404 || status === 410;
     if (!status && !isNetwork) console.error(problem);
-    made = empty("", message, isGone ? link("/", t`Go home`) : button(t`Try again`, app.again));
-    $("h2", made).replaceWith(h("h1", isGone ? t`Not here` : t`That did not work`));
+    made = isGone ? failed(t`Not here`, message, link("/", t`Go home`)) : failed(t`That did not work`, message,
+      button(t`Try again`, app.again));
   } finally {
     clearTimeout(loading);
   }
@@ -160,7 +169,7 @@ async function show(isBack, isFirst) {
   swap(main, made);
   const heading = $("h1", main);
   if (heading) (document.title = heading.textContent + " · Fanmill"), (heading.tabIndex = -1);
-  scrollTo(0, (isBack && app.memory.get(entry() + ":y")) || 0);
+  scrollTo(0, y);
   if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   // The next Tab starts at the screen's heading, which a screen reader says.
   if (!isFirst && !main.contains(document.activeElement)) (heading || main).focus({ preventScroll: true });
@@ -237,9 +246,13 @@ if (!navigator.onLine) emit("net", "offline");
 replace();
 shell();
 swap($("#main"), blank());
+let trouble;
 try {
   await app.enter();
 } catch (problem) {
-  if (problem.status !== 401) say(problem.message);
+  if (problem.status !== 401) trouble = problem.message;
 }
-await show(entry() > 0, true);
+// Who is signed in is unknown: that is no reason to ask for a password.
+if (trouble && !match(location.pathname, open)) {
+  swap($("#main"), failed(t`That did not work`, trouble, button(t`Try again`, () => location.reload())));
+} else await show(entry() > 0, true);

@@ -129,9 +129,17 @@ export function button(content, act, style = "", props) {
 export const round = (shape, label, act, props) => button(icon(shape), act, ".quiet.round", { label, ...props });
 
 export function dialog(title, content, style = "") {
+  let isBeside = false;
   const box = h(
     "dialog" + style,
-    { label: title, onclick: (event) => event.target === box && box.close(), onclose: () => box.remove() },
+    {
+      label: title, onclose: () => box.remove(), onclick: ({ target }) => isBeside && target === box && box.close(),
+      // The target is the dialog in its padding, too, and when a selection is drawn out of it.
+      onpointerdown({ clientX: x, clientY: y }) {
+        const { left, right, top, bottom } = box.getBoundingClientRect();
+        isBeside = x < left || x > right || y < top || y > bottom;
+      },
+    },
     h("div.head", h("h2", title), round("close", t`Close`, () => box.close())), content);
   document.body.append(box);
   box.showModal();
@@ -162,7 +170,9 @@ export function menu(label, items) {
   const details = h("details.menu", {
     onkeydown: (event) => event.key === "Escape" && details.open && (event.stopPropagation(), shut()),
     onfocusout: (event) => details.contains(event.relatedTarget) || (details.open = false),
-  }, top, h("div", items.filter(Boolean).map(([text, act, style = ""]) =>
-    button(text, () => (shut(), act()), ".quiet" + style))));
+  },
+  // Safari focuses no button that is clicked: the focus would leave, and the menu close before the click.
+  top, h("div", { onmousedown: (event) => event.preventDefault() }, items.filter(Boolean).map(
+    ([text, act, style = ""]) => button(text, () => (shut(), act()), ".quiet" + style))));
   return details;
 }

@@ -17,7 +17,9 @@ function heartButton(ctx, celeb, given) {
   const label = h("span");
   let next = nextAt ? Date.parse(nextAt) : 0;
   let isBusy = false;
+  let timer;
   const tick = () => {
+    if (timer && !heart.isConnected) clearInterval(timer);
     const left = Math.max(0, Math.ceil((next - serverNow()) / 1000));
     heart.disabled = isBusy || left > 0;
     label.textContent = left ? clock(left) : t`Give a heart`;
@@ -42,9 +44,9 @@ function heartButton(ctx, celeb, given) {
     isBusy = false;
     tick();
   } }, icon("heart"), label);
-  const timer = setInterval(tick, 500);
-  ctx.end(() => clearInterval(timer));
   tick();
+  timer = setInterval(tick, 500);
+  ctx.end(() => clearInterval(timer));
   return heart;
 }
 
@@ -85,15 +87,29 @@ export function mine(ctx) {
     : h("p.dim", t`Nothing contains “${words}”.`),
   more && button(t`Ask YouTube for more`, () => find(words, true)));
 
+  // The latest search alone shows what it finds.
+  let latest = 0;
   async function find(words, more) {
+    const turn = ++latest;
     note(t`One moment…`);
+    try {
+      await seek(words, more, () => turn === latest);
+    } catch (problem) {
+      if (turn === latest && !signal.aborted) swap(results, h("p.error", problem.message));
+    }
+  }
+
+  async function seek(words, more, isLatest) {
     const answer = await ctx.get(query("celebs/search", { platform: "youtube", q: words, more }));
+    if (!isLatest()) return;
     if (!answer.lookup) return show(answer, words);
     // The event says when it has ended; asking again covers a lost stream.
     for (let tries = 0; ; tries++) {
       const told = new Promise((resolve) => ctx.on("lookup", ({ id }) => id === answer.lookup && resolve()));
       await Promise.race([pause(Math.min(15000, 700 * 2 ** tries), signal), told]);
+      if (!isLatest()) return;
       const found = await ctx.get("lookups/" + answer.lookup);
+      if (!isLatest()) return;
       if (found.state === "done") return show({ items: found.items }, words);
       if (found.state === "failed") throw new Error(found.message || t`YouTube did not answer.`);
       note(found.retryAt ? t`YouTube is busy. Trying again at ${moment(found.retryAt)}.` : t`One moment…`);
@@ -102,10 +118,8 @@ export function mine(ctx) {
 
   const youtube = form({
     fields: [["q*", t`A YouTube channel: words, a handle or an address`, { maxlength: 200 }]], submit: t`Search`,
-    act: ({ q }) => find(q.trim()).catch((problem) => {
-      swap(results);
-      throw problem;
-    }),
+    // A search may wait for YouTube until tomorrow, and another one may be made meanwhile.
+    act: async ({ q }) => void find(q.trim()),
   });
   const instagram = form({
     fields: [["account*", t`An Instagram username`, { maxlength: 100, plain: true }]], submit: t`Register`,
@@ -135,13 +149,15 @@ export async function celeb(ctx) {
   ctx.get(at(celeb) + "/history?by=hearts&window=day").then(({ items }) => swap(history, items.slice(0, 14).map((one) =>
     h("li", h("span", day(one.day)), h("span", t`number ${one.rank}`), h("span", hearts(one.count))))), () => {});
 
+  const again = () => ctx.signal.aborted || app.again();
   const note = async () => {
     const { items } = await ctx.get("me/celebs");
     const box = dialog(t`Your note`, form({
       fields: [["note", t`Only you see this.`, { rows: 4, maxlength: 500 }]], submit: t`Save`,
-      values: items.find((item) => item.account === account),
+      draft: "note." + account, values: items.find((item) => item.account === account),
       async act(body) {
         await ask("PATCH", "me/" + at(celeb), { body });
+        draft.drop("note." + account);
         box.close();
         say(t`Saved.`);
       },
@@ -150,7 +166,7 @@ export async function celeb(ctx) {
   const remove = () => confirm(t`Remove ${title}?`,
     t`Your count and your certificate are lost.`, t`Remove`, async () => {
       await ask("DELETE", "me/" + at(celeb));
-      app.again();
+      again();
     });
   const given = (count) => {
     own.textContent = t`${count} from you`;
@@ -168,7 +184,7 @@ export async function celeb(ctx) {
       h("div.row", isMine
         ? [state !== "unknown" && heartButton(ctx, celeb, given), toCertificate(celeb), button(t`Note`, note),
             button(t`Remove`, remove)]
-        : button(t`Register`, () => register(celeb).then(app.again), ".primary")))),
+        : button(t`Register`, () => register(celeb).then(again), ".primary")))),
     h("section", { "aria-labelledby": "ranks" }, h("h2", { id: "ranks" }, t`Ranks`),
       h("table",
         h("thead", h("tr", h("td"), windows().map(([, text]) => h("th", { scope: "col" }, text)))),

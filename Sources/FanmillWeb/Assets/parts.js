@@ -134,6 +134,14 @@ export function lightbox(pictures, place, title) {
   show(0);
 }
 
+// The way back shows a post as it is by then.
+const recall = (post) => {
+  for (const { items = [] } of app.memory.values()) {
+    const kept = items.find((one) => one.id === post.id && one.media);
+    if (kept) Object.assign(kept, { isLiked: post.isLiked, likes: post.likes, comments: post.comments });
+  }
+};
+
 export function postRow(ctx, post, style, ...content) {
   const element = h("li" + style, { "data-post": post.id }, h("article", { label: post.title }, content));
   watchWhenSeen(element);
@@ -148,6 +156,7 @@ export function acts(ctx, post, changed) {
   const paint = (change) => {
     Object.assign(post, change);
     post.comments = Math.max(0, post.comments);
+    recall(post);
     likes.textContent = number(post.likes);
     comments.textContent = number(post.comments);
     like.ariaLabel = `${t`Like`}, ${t`${post.likes} likes`}`;
@@ -188,6 +197,7 @@ export const postMenu = (post, removed) => menu(t`More about this post`, post.is
       [t`Edit`, () => app.go(`/p/${post.id}/edit`)],
       danger(t`Delete`, t`Delete this post?`, t`Its pictures, likes and comments go with it.`, async () => {
         await ask("DELETE", "posts/" + post.id);
+        app.memory.clear();
         say(t`The post is deleted.`);
         removed();
       }),
@@ -225,7 +235,10 @@ export function list(ctx, path, row, more = {}) {
       (problem || next !== null) && further, isBlank && blank?.());
   };
 
-  const settle = () => {
+  const fill = (page, isAnew) => {
+    if (isAnew) known.clear(), rows.replaceChildren(), (items = []);
+    next = page.next;
+    for (const item of page.items) put(item);
     element.ariaBusy = null;
     end();
     app.memory.set(name, { items, next });
@@ -235,8 +248,10 @@ export function list(ctx, path, row, more = {}) {
     near.observe(foot);
   };
 
-  async function read() {
-    if (run) return;
+  // Reads on, or from the beginning: then the rows stay until others are there.
+  async function read(isAnew) {
+    if (run && !isAnew) return;
+    run?.abort();
     const own = (run = new AbortController());
     const before = rows.children.length;
     const wait = () => h("div.skeletons", { class: style, "aria-hidden": "true" },
@@ -244,13 +259,11 @@ export function list(ctx, path, row, more = {}) {
     if (!known.size) swap(foot, wait());
     further.disabled = true;
     try {
-      const page = await load(next, AbortSignal.any([own.signal, ctx.signal]));
+      const page = await load(isAnew ? null : next, AbortSignal.any([own.signal, ctx.signal]));
       own.signal.throwIfAborted();
-      next = page.next;
-      for (const item of page.items) put(item);
-      settle();
+      fill(page, isAnew);
       // The button was under the focus, and the next row takes its place.
-      const isLost = before && next === null && document.activeElement === document.body;
+      const isLost = before && !isAnew && next === null && document.activeElement === document.body;
       if (isLost) $("a, button", rows.children[before] || foot)?.focus();
     } catch (problem) {
       if (!own.signal.aborted && !ctx.signal.aborted) end(problem);
@@ -264,16 +277,9 @@ export function list(ctx, path, row, more = {}) {
     (entries) => entries.at(-1).isIntersecting && next !== null && !isStuck && read(), { rootMargin: "600px" });
   ctx.end(() => near.disconnect());
 
-  const begin = (kept) => {
-    known.clear();
-    rows.replaceChildren();
-    [items, next] = [[], null];
-    if (!kept) return read();
-    for (const item of kept.items) put(item);
-    next = kept.next;
-    settle();
-  };
-  begin(ctx.isBack && app.memory.get(name));
+  const kept = ctx.isBack && app.memory.get(name);
+  if (kept) fill(kept);
+  else read();
 
   return {
     element, rows,
@@ -286,17 +292,14 @@ export function list(ctx, path, row, more = {}) {
       items = items.filter((item) => key(item) !== id);
       known.delete(id);
       $(`[data-key="${CSS.escape(id)}"]`, rows)?.remove();
-      settle();
+      fill({ items: [], next });
     },
-    reload() {
-      run?.abort();
-      run = null;
-      begin();
-    },
-    // Puts what is new on top, without moving anything else.
+    reload: () => read(true),
+    // Puts what is new on top, without moving anything else. If all of a page is new, there may be more below it.
     async refresh() {
       try {
         const page = await load(null, ctx.signal);
+        if (known.size && page.next !== null && !page.items.some((item) => known.has(key(item)))) return read(true);
         for (const item of page.items.reverse()) put(item, true);
         if (rows.children.length && !isStuck) end();
       } catch {}
@@ -342,6 +345,8 @@ export function form({ fields = [], extra, submit, act, draft: name, values = {}
     const all = Object.values(inputs);
     const missing = all.find((input) => input.required && !input.value.trim());
     if (missing) return missing.refuse(t`Please fill this in.`);
+    // What is typed from here on would not be sent.
+    for (const input of all) input.readOnly = true;
     go.disabled = true;
     go.textContent = t`One moment…`;
     let wait = 0;
@@ -353,6 +358,7 @@ export function form({ fields = [], extra, submit, act, draft: name, values = {}
       else error.textContent = problem.message;
       wait = problem.retryAfter || 0;
     }
+    for (const input of all) input.readOnly = false;
     countdown(wait, (left) => {
       go.disabled = left > 0;
       go.textContent = left ? t`Try again in ${clock(left)}` : submit;

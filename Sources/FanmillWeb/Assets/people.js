@@ -22,6 +22,7 @@ export async function profile(ctx) {
   const act = async (method, what, text) => {
     await ask(method, `${path}/${what}`);
     say(text);
+    if (ctx.signal.aborted) return;
     if (what === "block") app.go("/");
     else app.again();
   };
@@ -99,6 +100,7 @@ export function search(ctx) {
     for (const one of bar.children) one.ariaPressed = !!one.value === isPosts;
   };
   find();
+  ctx.end(() => clearTimeout(timer));
   setTimeout(() => ctx.isBack || input.focus());
   const submit = (event) => (event.preventDefault(), clearTimeout(timer), find());
   return [
@@ -150,6 +152,7 @@ export function notifications(ctx) {
   }
   ctx.on("notification", () => (clearTimeout(soon), (soon = setTimeout(notes.reload, 400))));
   ctx.on("catch-up", notes.refresh);
+  if (ctx.isBack) notes.reload();
   document.addEventListener("visibilitychange", () => document.hidden || notes.refresh(), { signal: ctx.signal });
   return [head(t`Notifications`), notes.element];
 }
@@ -168,6 +171,8 @@ export function conversations(ctx) {
       link("/search", t`Find people`, ".button.primary")),
   });
   for (const name of ["message", "read", "catch-up"]) ctx.on(name, talks.reload);
+  // What was read since then no longer counts.
+  if (ctx.isBack) talks.reload();
   return [head(t`Messages`), talks.element];
 }
 
@@ -191,17 +196,35 @@ export async function conversation(ctx) {
     } catch {}
   };
 
-  const bubbles = list(ctx, path + "messages", ({ id, own, text, createdAt }) => {
+  // The newest message is in view first, and older ones above it move nothing.
+  const height = () => document.documentElement.scrollHeight;
+  const toEnd = () => height() - scrollY;
+  let fromEnd = 0;
+  function place() {
+    scrollTo(0, height() - fromEnd);
+    fromEnd = toEnd();
+    see();
+  }
+  addEventListener("scroll", () => fromEnd && (fromEnd = toEnd()), { passive: true, signal });
+
+  const bubbles = list({ ...ctx, isBack: false }, path + "messages", ({ id, own, text, createdAt }) => {
     if (!own) latest = Math.max(latest, id);
     return h("li", { class: own ? "own" : "" },
       h("p.text", h("span.hidden", own ? t`You: ` : peer.name + ": "), text),
       h("div.row", time(createdAt), !own && menu(t`More about this message`, [reporting({ message: id })])));
-  }, { class: "bubbles", skeletons: 0, changed: see, blank: () => h("p.dim.center", t`Say hello to ${peer.name}.`) });
+  }, { class: "bubbles", skeletons: 0, changed: place, blank: () => h("p.dim.center", t`Say hello to ${peer.name}.`) });
   // The list is drawn from the bottom up: its first row is the newest.
   bubbles.rows.ariaLive = "polite";
-  const add = (message) => (bubbles.top(message), see());
+  const follow = async (act, isOwn) => {
+    const isAtEnd = isOwn || toEnd() < innerHeight + 150;
+    await act();
+    if (isAtEnd) scrollTo(0, height());
+    fromEnd = toEnd();
+    see();
+  };
+  const add = (message) => follow(() => bubbles.top(message), message.own);
   ctx.on("message", (message) => message.username === peer.username && add(message));
-  ctx.on("catch-up", () => bubbles.refresh().then(see));
+  ctx.on("catch-up", () => follow(bubbles.refresh));
   document.addEventListener("visibilitychange", see, { signal });
   open = peer.username;
   ctx.end(() => (open = null));

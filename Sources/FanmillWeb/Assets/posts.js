@@ -184,13 +184,14 @@ function desk(ctx, name, title, submit, post) {
       ["description", t`Description`, { rows: 6, hint: t`Medium, size, what it is about` }],
     ],
     async act(values) {
-      await Promise.all(pictures.map((one) => one.done));
+      while (pictures.some((one) => one.isBusy)) await Promise.all(pictures.map((one) => one.done));
       if (pictures.some((one) => one.error)) throw new Error(t`A picture did not arrive.`);
       const body = { ...values, media: pictures.map((one) => one.media.id) };
       const { id } = post.id ? await ask("PATCH", "posts/" + post.id, { body }) : await send(name, "posts", body);
       draft.drop(name);
+      app.memory.clear();
       say(post.id ? t`Saved.` : t`Published.`);
-      app.go("/p/" + id, true);
+      if (!ctx.signal.aborted) app.go("/p/" + id, true);
     },
   });
   ctx.end(() => pictures.forEach(({ preview }) => URL.revokeObjectURL(preview)));
