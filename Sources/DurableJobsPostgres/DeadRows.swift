@@ -45,7 +45,7 @@ extension PostgresQuery.StringInterpolation {
       record.isDurable
       ? """
       \(free: [record.id], record.queue, in: schema), ended AS (
-        DELETE FROM \(schema.jobs) USING free WHERE queue = \(record.queue.rawValue) AND id = free_id
+        DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
         RETURNING id, queue, kind, version, priority, payload, \(Int32(clamping: job.attempts)) AS attempts,
           unique_key, coalesce(failures, '[]'::jsonb) || \(try DeadRows.json(job.failure))::jsonb AS failures,
           created_at, trace, trace_span, trace_sampled, max_attempts, timeout_ms

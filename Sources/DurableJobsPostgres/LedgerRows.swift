@@ -45,23 +45,4 @@ extension PostgresQuery.StringInterpolation {
     appendInterpolation(jobs.map { $0.timeout?.milliseconds })
     appendLiteral(") AS new (\(columns))")
   }
-
-  /// A part of a WITH clause, `free (free_id)`: locks those of `ids` that no other transaction holds, in order of their
-  /// key, so that two statements locking the same rows never deadlock. It never waits for a lock.
-  mutating func appendInterpolation(free ids: [JobID], _ queue: QueueName, in schema: JobsSchema) {
-    appendLiteral("free AS MATERIALIZED (SELECT id AS free_id FROM ")
-    appendInterpolation(schema.jobs)
-    appendLiteral(" WHERE queue = ")
-    appendInterpolation(queue.rawValue)
-    if ids.count == 1 {
-      // The server does not know an array's length and would replan; without one, it keeps its plan.
-      appendLiteral(" AND id = ")
-      appendInterpolation(PostgresUUID(ids[0]))
-      appendLiteral(" FOR UPDATE SKIP LOCKED)")
-    } else {
-      appendLiteral(" AND id = ANY(")
-      appendInterpolation(ids.map { PostgresUUID($0) })
-      appendLiteral(") ORDER BY id FOR UPDATE SKIP LOCKED)")
-    }
-  }
 }

@@ -65,8 +65,9 @@ public struct PostgresLedger: Ledger {
     let deadline = ContinuousClock.now + UniqueKeyHeld.limit
     var limit = Duration.milliseconds(20)
     while true {
-      let queries: [PostgresQuery] = ["SAVEPOINT adding_jobs", keyed, "RELEASE adding_jobs"]
-      if let rows = try await transaction.pipeline(queries, lockLimit: limit) { return try ids(rows[1]) }
+      // The savepoint comes first: going back to it restores the setting.
+      let queries = ["SAVEPOINT adding_jobs"] + IndexScans.around(keyed) + ["RELEASE adding_jobs"]
+      if let rows = try await transaction.pipeline(queries, lockLimit: limit) { return try ids(rows[2]) }
       try await transaction.pipeline(["ROLLBACK TO adding_jobs", "RELEASE adding_jobs"])
       if ContinuousClock.now >= deadline { throw UniqueKeyHeld(keys: keys) }
       limit = min(limit * 2, .milliseconds(250))
@@ -98,10 +99,10 @@ public struct PostgresLedger: Ledger {
     if ids.isEmpty { return Completion(ended: []) }
     // Only failed jobs return their whole row.
     let ended = try self.ids(
-      try await transaction.query(
+      try await transaction.queryByIndex(
         """
         WITH \(free: ids, queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id
+          DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
           RETURNING id, CASE WHEN failures IS NOT NULL THEN jobs END AS job
         ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
         SELECT id FROM gone
@@ -109,18 +110,17 @@ public struct PostgresLedger: Ledger {
     let left = Self.rest(of: ids, without: ended)
     if left.isEmpty { return Completion(ended: ended) }
     let held = try self.ids(
-      try await transaction.query(
-        "SELECT id FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = ANY(\(left.map { PostgresUUID($0) }))"))
+      try await transaction.queryByIndex("SELECT id FROM \(jobs: left, queue, in: schema)"))
     return Completion(ended: ended, held: held)
   }
 
   @discardableResult
   public func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
     if ids.isEmpty { return [] }
-    let gone = try await pool.query(
+    let gone = try await pool.queryByIndex(
       """
       WITH \(free: ids, queue, in: schema), gone AS (
-        DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id
+        DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
         RETURNING CASE WHEN failures IS NOT NULL THEN jobs END AS job
       ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
       SELECT count(*) FROM gone
@@ -135,10 +135,10 @@ public struct PostgresLedger: Ledger {
   public func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
     if ids.isEmpty { return [] }
     let gone = try self.ids(
-      try await pool.query(
+      try await pool.queryByIndex(
         """
         WITH \(free: ids, queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id
+          DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
             RETURNING id, jobs AS job
         ), unmarked AS (DELETE FROM \(schema.cancellations) WHERE id = ANY(\(ids.map { PostgresUUID($0) }))),
         kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
@@ -155,10 +155,10 @@ public struct PostgresLedger: Ledger {
   ) async throws -> [JobID] {
     if ids.isEmpty { return [] }
     return try self.ids(
-      try await transaction.query(
+      try await transaction.queryByIndex(
         """
         WITH \(free: ids, queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE queue = \(queue.rawValue) AND id = free_id
+          DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
             RETURNING id, jobs AS job
         ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
         SELECT id FROM gone
@@ -182,17 +182,18 @@ public struct PostgresLedger: Ledger {
   public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] {
     if failures.isEmpty { return [] }
     let ids = failures.map(\.id)
+    let new: PostgresQuery = """
+      unnest(\(ids.map { PostgresUUID($0) }), \(failures.map { Int32(clamping: $0.failure.attempt) }),
+        \(failures.map(\.runAt.unixMilliseconds)), \(try failures.map { try DeadRows.json($0.failure) }))
+        AS new (wanted, attempt, due, failure)
+      """
     let noted = try self.ids(
-      try await pool.query(
+      try await pool.queryByIndex(
         """
-        WITH \(free: ids, queue, in: schema)
+        WITH free AS MATERIALIZED (SELECT place, attempt, due, failure FROM \(locked: new, queue, in: schema))
         UPDATE \(schema.jobs) SET attempts = attempt, run_at = to_timestamp(due / 1000.0),
           failures = coalesce(failures, '[]'::jsonb) || failure::jsonb
-        FROM unnest(\(ids.map { PostgresUUID($0) }), \(failures.map { Int32(clamping: $0.failure.attempt) }),
-            \(failures.map(\.runAt.unixMilliseconds)), \(try failures.map { try DeadRows.json($0.failure) }))
-          AS new (failed, attempt, due, failure) JOIN free ON free_id = failed
-        WHERE queue = \(queue.rawValue) AND id = failed
-        RETURNING id
+        FROM free WHERE jobs.ctid = place RETURNING id
         """))
     return try await held(Self.rest(of: ids, without: noted), queue)
   }
@@ -201,15 +202,14 @@ public struct PostgresLedger: Ledger {
   public func postpone(_ dates: [JobID: Date], queue: QueueName) async throws -> [JobID] {
     if dates.isEmpty { return [] }
     let ids = dates.keys.sorted()
+    let new: PostgresQuery = """
+      unnest(\(ids.map { PostgresUUID($0) }), \(ids.map { dates[$0]?.unixMilliseconds ?? 0 })) AS new (wanted, due)
+      """
     let noted = try self.ids(
-      try await pool.query(
+      try await pool.queryByIndex(
         """
-        WITH \(free: ids, queue, in: schema)
-        UPDATE \(schema.jobs) SET run_at = to_timestamp(due / 1000.0)
-        FROM unnest(\(ids.map { PostgresUUID($0) }), \(ids.map { dates[$0]?.unixMilliseconds ?? 0 }))
-          AS new (postponed, due) JOIN free ON free_id = postponed
-        WHERE queue = \(queue.rawValue) AND id = postponed
-        RETURNING id
+        WITH free AS MATERIALIZED (SELECT place, due FROM \(locked: new, queue, in: schema))
+        UPDATE \(schema.jobs) SET run_at = to_timestamp(due / 1000.0) FROM free WHERE jobs.ctid = place RETURNING id
         """))
     return try await held(Self.rest(of: ids, without: noted), queue)
   }
@@ -232,7 +232,7 @@ public struct PostgresLedger: Ledger {
     // One round trip, except for large payloads: a worker that froze between two statements would hold the rows of the
     // first.
     for batch in ended.map(\.record)[...].batches(isWhole: true) {
-      try await pool.pipeline(try ended[batch.indices].map(statement))
+      try await pool.pipeline([IndexScans.begin] + ended[batch.indices].map(statement))
     }
     var held: [JobID] = []
     for (queue, group) in Dictionary(grouping: ended.map(\.record).filter(\.isDurable), by: \.queue) {
@@ -245,7 +245,7 @@ public struct PostgresLedger: Ledger {
 
   public func records(_ ids: [JobID], queue: QueueName) async throws -> [JobRecord] {
     // A payload's length is known without reading it, and one that stays here is not read.
-    let rows = try await pool.query(
+    let rows = try await pool.queryByIndex(
       """
       SELECT id, kind, version, priority, attempts, run_at, unique_key, trace, trace_span, trace_sampled, max_attempts,
         timeout_ms, size,
@@ -258,7 +258,7 @@ public struct PostgresLedger: Ledger {
             THEN (extract(epoch FROM least(greatest(run_at, 'epoch'), '9999-12-31')) * 1000)::bigint END AS run_at,
           sum(CASE WHEN octet_length(payload) <= \(PayloadLimit.carried) THEN octet_length(payload) ELSE 0 END)
             OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS total
-        FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) })) AND NOT parked
+        FROM \(jobs: ids, queue, in: schema) WHERE NOT parked
       ) AS found
       WHERE total <= \(PayloadLimit.batch) ORDER BY id
       """)
@@ -280,11 +280,7 @@ public struct PostgresLedger: Ledger {
   }
 
   public func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] {
-    let rows = try await pool.query(
-      """
-      SELECT id, payload FROM \(schema.jobs) WHERE queue = \(queue.rawValue)
-        AND id = ANY(\(ids.map { PostgresUUID($0) }))
-      """)
+    let rows = try await pool.queryByIndex("SELECT id, payload FROM \(jobs: ids, queue, in: schema)")
     var payloads: [JobID: [UInt8]] = [:]
     // Read as bytes, so that a large text is copied only once.
     for row in rows { payloads[JobID(try PostgresUUID(postgres: row[0]))] = try row[1].withBytes { Array($0) } }
@@ -292,15 +288,13 @@ public struct PostgresLedger: Ledger {
   }
 
   public func pending(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
-    try self.ids(
-      try await pool.query(
-        "SELECT id FROM \(schema.jobs) WHERE queue = \(queue.rawValue) AND id = ANY(\(ids.map { PostgresUUID($0) }))"))
+    try self.ids(try await pool.queryByIndex("SELECT id FROM \(jobs: ids, queue, in: schema)"))
   }
 
   public func pendingIDs(queue: QueueName, after: JobID?, before: JobID, limit: Int) async throws -> [JobID] {
     let after = PostgresUUID(after ?? JobID(high: 0, low: 0))
     return try ids(
-      try await pool.query(
+      try await pool.queryByIndex(
         """
         SELECT id FROM \(schema.jobs)
         WHERE queue = \(queue.rawValue) AND id > \(after) AND id < \(PostgresUUID(before)) AND NOT parked
@@ -312,7 +306,7 @@ public struct PostgresLedger: Ledger {
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) async throws -> [JobID] {
     try ids(
-      try await pool.query(
+      try await pool.queryByIndex(
         """
         SELECT id FROM \(schema.jobs)
         WHERE queue = \(queue.rawValue) AND id > \(PostgresUUID(after)) AND id < \(PostgresUUID(before)) AND NOT parked
@@ -323,16 +317,15 @@ public struct PostgresLedger: Ledger {
 
   public func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
     let refused = refusals.sorted { $0.key < $1.key }
-    try await pool.execute(
+    let new: PostgresQuery = """
+      unnest(\(refused.map { PostgresUUID($0.key) }), \(refused.map { ledgerText(Array($0.value.utf8)) }))
+        AS new (wanted, reason)
       """
-      WITH free AS (
-        SELECT id AS free_id, reason FROM \(schema.jobs)
-        JOIN unnest(\(refused.map { PostgresUUID($0.key) }), \(refused.map { ledgerText(Array($0.value.utf8)) }))
-          AS refused (refused_id, reason) ON id = refused_id
-        WHERE queue = \(queue.rawValue) AND refusal IS DISTINCT FROM reason
-        FOR UPDATE OF jobs SKIP LOCKED
-      )
-      UPDATE \(schema.jobs) SET refusal = reason FROM free WHERE queue = \(queue.rawValue) AND id = free_id
+    _ = try await pool.queryByIndex(
+      """
+      WITH free AS MATERIALIZED (SELECT place, reason FROM \(locked: new, queue, in: schema))
+      UPDATE \(schema.jobs) SET refusal = reason FROM free
+      WHERE jobs.ctid = place AND refusal IS DISTINCT FROM reason
       """)
   }
 
@@ -346,21 +339,18 @@ public struct PostgresLedger: Ledger {
     try await pool.transaction { transaction in
       if !kept.isEmpty { _ = try await add(kept, in: transaction) }
       try await transaction.pipeline(
-        Dictionary(grouping: jobs, by: \.queue).map { queue, group in
-          """
-          WITH \(free: group.map(\.id), queue, in: schema)
-          UPDATE \(schema.jobs) SET parked = true FROM free WHERE queue = \(queue.rawValue) AND id = free_id
-          """
-        })
+        [IndexScans.begin]
+          + Dictionary(grouping: jobs, by: \.queue).map { queue, group in
+            """
+            WITH \(free: group.map(\.id), queue, in: schema)
+            UPDATE \(schema.jobs) SET parked = true FROM free WHERE jobs.ctid = place
+            """
+          })
     }
     var held: [JobID] = []
     for (queue, group) in Dictionary(grouping: jobs, by: \.queue) {
       held += try ids(
-        try await pool.query(
-          """
-          SELECT id FROM \(schema.jobs)
-          WHERE queue = \(queue.rawValue) AND id = ANY(\(group.map { PostgresUUID($0.id) })) AND NOT parked
-          """))
+        try await pool.queryByIndex("SELECT id FROM \(jobs: group.map(\.id), queue, in: schema) WHERE NOT parked"))
     }
     return held
   }
@@ -387,11 +377,11 @@ public struct PostgresLedger: Ledger {
 
   public func takeUnpushed(queue: QueueName, limit: Int) async throws -> [JobID] {
     try ids(
-      try await pool.query(
+      try await pool.queryByIndex(
         """
-        DELETE FROM \(schema.unpushed) WHERE queue = \(queue.rawValue) AND id IN (
-          SELECT id FROM \(schema.unpushed) WHERE queue = \(queue.rawValue) ORDER BY id LIMIT \(limit)
-          FOR UPDATE SKIP LOCKED)
+        DELETE FROM \(schema.unpushed) WHERE ctid = ANY (ARRAY(
+          SELECT ctid FROM \(schema.unpushed) WHERE queue = \(queue.rawValue) ORDER BY id LIMIT \(limit)
+          FOR UPDATE SKIP LOCKED))
         RETURNING id
         """))
   }

@@ -97,20 +97,46 @@ struct FormerLedger: Ledger {
     }
   }
 
+  @discardableResult
+  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] {
+    for failed in failures {
+      let failure = String(decoding: try JSONEncoder().encode(failed.failure), as: UTF8.self)
+      try await base.pool.execute(
+        """
+        UPDATE jobs SET attempts = \(Int32(failed.failure.attempt)), run_at = \(failed.runAt),
+          failures = coalesce(failures, '[]'::jsonb) || \(failure)::jsonb
+        WHERE queue = \(queue.rawValue) AND id = \(PostgresUUID(failed.id))
+        """)
+    }
+    return []
+  }
+
+  @discardableResult
+  func postpone(_ dates: [JobID: Date], queue: QueueName) async throws -> [JobID] {
+    for (id, date) in dates {
+      try await base.pool.execute(
+        "UPDATE jobs SET run_at = \(date) WHERE queue = \(queue.rawValue) AND id = \(PostgresUUID(id))")
+    }
+    return []
+  }
+
+  @discardableResult
+  func park(_ jobs: [JobRecord]) async throws -> [JobID] {
+    let ids = jobs.map { PostgresUUID($0.id) }
+    try await base.pool.execute("UPDATE jobs SET parked = true WHERE id = ANY(\(ids))")
+    return []
+  }
+
+  func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
+    for (id, reason) in refusals {
+      try await base.pool.execute("UPDATE jobs SET refusal = \(reason) WHERE id = \(PostgresUUID(id))")
+    }
+  }
+
   // MARK: As today
 
   @discardableResult
-  func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] {
-    try await base.recordFailures(failures, queue: queue)
-  }
-  @discardableResult
-  func postpone(_ dates: [JobID: Date], queue: QueueName) async throws -> [JobID] {
-    try await base.postpone(dates, queue: queue)
-  }
-  @discardableResult
   func discard(_ discarded: [DeadJob]) async throws -> [JobID] { try await deadLetter(discarded) }
-  @discardableResult
-  func park(_ jobs: [JobRecord]) async throws -> [JobID] { try await base.park(jobs) }
   func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
     try await base.unpark(queue: queue, kinds: kinds)
   }
@@ -122,9 +148,6 @@ struct FormerLedger: Ledger {
     queue: QueueName, after: JobID, before: JobID, age: Duration, limit: Int
   ) async throws -> [JobID] {
     try await base.newestPendingIDs(queue: queue, after: after, before: before, age: age, limit: limit)
-  }
-  func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
-    try await base.refuse(refusals, queue: queue)
   }
   func payloads(_ ids: [JobID], queue: QueueName) async throws -> [JobID: [UInt8]] {
     try await base.payloads(ids, queue: queue)
