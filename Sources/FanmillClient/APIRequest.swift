@@ -31,6 +31,8 @@ struct APIRequest: Sendable {
   var done: Set<FanmillError.Code>
   var headers: [String: String] = [:]
   var timeout: Duration = .seconds(30)
+  /// The `Idempotency-Key` of a request that is `keyed`; nil for a new one.
+  var key: UUID?
   private let encode: (@Sendable () throws -> Data)?
 
   init(
@@ -54,6 +56,12 @@ struct APIRequest: Sendable {
   }
 
   private static func usual(_ method: Method) -> Repetition { method == .post ? .keyed : .safe }
+
+  func keyed(_ key: UUID) -> APIRequest {
+    var other = self
+    other.key = key
+    return other
+  }
 
   func body() throws -> Data? {
     do { return try encode?() } catch {

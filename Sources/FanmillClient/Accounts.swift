@@ -95,19 +95,20 @@ public struct Account: Sendable, Hashable, Codable, Identifiable {
 }
 
 extension FanmillClient {
-  public var accounts: Accounts { Accounts(sender: sender) }
+  public var accounts: Accounts { Accounts(sender: sender.signedOut) }
 
   /// `accounts`, `password-resets`, `email-confirmations`, `account-deletions` and `account-exports`: what needs no
   /// session.
   public struct Accounts: Sendable {
     let sender: RequestSender
 
-    /// Opens an account. A repeated call with the same registration is refused: the address is taken.
+    /// Opens an account.
     ///
+    /// - Parameter key: repeats a call that has thrown; see ``FanmillClient``. With another key the address is taken.
     /// - Throws: `username_taken`, `email_taken`, `invalid_…`, `invalid_adult` where adults must state to be adults,
     ///   `upload_expired` or `not_found` for the picture, `rate_limited`.
-    public func open(_ registration: Registration) async throws -> OpenedAccount {
-      try await sender.value(APIRequest(.post, ["accounts"], body: registration))
+    public func open(_ registration: Registration, key: UUID = UUID()) async throws -> OpenedAccount {
+      try await sender.value(APIRequest(.post, ["accounts"], body: registration).keyed(key))
     }
 
     private struct Address: Encodable { var email: String }
@@ -158,7 +159,7 @@ extension FanmillClient {
     /// - Parameter token: from the mail; valid for seven days.
     /// - Throws: `not_found`, `too_many_attempts`.
     public func export(token: String) async throws -> Data {
-      // Without the session: the token is the file's key, and a bucket must not get another.
+      // The token is the file's key, and a bucket must not get another.
       let request = TransportRequest(
         method: "GET", url: try RequestTarget.url(sender.url, ["v1", "account-exports", token], []),
         headers: ["User-Agent": sender.userAgent, "Accept": "application/zip"], timeout: Self.patience)
@@ -172,9 +173,9 @@ extension FanmillClient {
   /// Opens an account and signs in.
   ///
   /// - Returns: a client with the new account's session; without one if the address must be confirmed first.
-  /// - Throws: what ``Accounts/open(_:)`` throws.
-  public func signUp(_ registration: Registration) async throws -> FanmillClient {
-    let opened = try await accounts.open(registration)
+  /// - Throws: what ``Accounts/open(_:key:)`` throws.
+  public func signUp(_ registration: Registration, key: UUID = UUID()) async throws -> FanmillClient {
+    let opened = try await accounts.open(registration, key: key)
     return opened.session.map { signedIn(with: $0) } ?? signedOut
   }
 }

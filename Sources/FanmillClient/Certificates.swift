@@ -88,7 +88,7 @@ extension FanmillClient {
     ///
     /// - Throws: `malformed_certificate`, `forged_certificate`, `certificate_revoked`, `certificates_off`.
     public func check(_ token: String) async throws -> Certificate {
-      try await sender.value(APIRequest(.get, ["certificates", token]), as: Checked.self).certificate
+      try await sender.signedOut.value(APIRequest(.get, ["certificates", token]), as: Checked.self).certificate
     }
 
     /// The page of a certificate for a browser, to which the card's QR code leads.
@@ -105,17 +105,31 @@ extension FanmillClient {
     ) async throws -> Data {
       var request = APIRequest(.get, ["certificates", token, "card.\(form.rawValue)"])
       request.headers["Accept"] = "*/*"
-      return try await sender.ready(within: limit) { [request] in try await sender.send(request) }.body
+      return try await sender.ready(within: limit) { [request] in try await sender.signedOut.send(request) }.body
     }
 
-    private struct Keys: Decodable { var keys: [SigningKey] }
+    private struct Keys: Decodable { var keys: [Key] }
+
+    /// A key of any kind. Those of other kinds are ignored (RFC 7517, 5).
+    private struct Key: Decodable {
+      private enum CodingKeys: CodingKey { case kty, crv }
+
+      let signing: SigningKey?
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let kind = try container.decodeIfPresent(String.self, forKey: .kty)
+        let curve = try container.decodeIfPresent(String.self, forKey: .crv)
+        signing = kind == "OKP" && curve == "Ed25519" ? try SigningKey(from: decoder) : nil
+      }
+    }
 
     /// The keys that verify certificates and receipts without this server: `/.well-known/jwks.json`.
     public func keys() async throws -> [SigningKey] {
       let request = TransportRequest(
         method: "GET", url: try RequestTarget.url(sender.url, [".well-known", "jwks.json"], []),
         headers: ["User-Agent": sender.userAgent, "Accept": "application/jwk-set+json, application/json"])
-      return try RequestSender.decode(try await sender.fetch(request), as: Keys.self).keys
+      return try RequestSender.decode(try await sender.fetch(request), as: Keys.self).keys.compactMap(\.signing)
     }
   }
 }

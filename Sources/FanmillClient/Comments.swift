@@ -31,11 +31,14 @@ extension FanmillClient {
 
     private struct Draft: Encodable { var text: String }
 
-    /// - Parameter text: 1 to 2,000 characters.
+    /// - Parameters:
+    ///   - text: 1 to 2,000 characters.
+    ///   - key: repeats a call that has thrown; see ``FanmillClient``.
     /// - Throws: `not_found`, `invalid_text`, `rate_limited`.
     @discardableResult
-    public func create(on post: Post.ID, text: String) async throws -> PostComment {
-      try await sender.value(APIRequest(.post, ["posts", String(post), "comments"], body: Draft(text: text)))
+    public func create(on post: Post.ID, text: String, key: UUID = UUID()) async throws -> PostComment {
+      try await sender.value(
+        APIRequest(.post, ["posts", String(post), "comments"], body: Draft(text: text)).keyed(key))
     }
 
     /// A post's comments, by default the newest first.

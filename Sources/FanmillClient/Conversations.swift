@@ -58,12 +58,14 @@ extension FanmillClient {
 
     private struct Draft: Encodable { var text: String }
 
-    /// - Parameter text: 1 to 2,000 characters.
+    /// - Parameters:
+    ///   - text: 1 to 2,000 characters.
+    ///   - key: repeats a call that has thrown; see ``FanmillClient``.
     /// - Throws: `cannot_message_yourself`, `invalid_text`, `not_found`, `too_many_messages`.
     @discardableResult
-    public func send(_ text: String, to username: String) async throws -> Message {
+    public func send(_ text: String, to username: String, key: UUID = UUID()) async throws -> Message {
       try await sender.value(
-        APIRequest(.post, ["conversations", username, "messages"], body: Draft(text: text)))
+        APIRequest(.post, ["conversations", username, "messages"], body: Draft(text: text)).keyed(key))
     }
 
     private struct Read: Encodable { var upTo: Int }

@@ -13,6 +13,9 @@ import Foundation
 ///
 /// Every call throws ``FanmillError`` if the server refuses it or cannot be reached, and `CancellationError` if its
 /// task is cancelled. Calls without a session that need one throw ``FanmillError/Code/notSignedIn``.
+///
+/// A call that throws for want of an answer may have taken effect. What creates something has a `key`: repeated with
+/// the same key within a day, the call does it once, and returns what the first one would have.
 public struct FanmillClient: Sendable {
   let sender: RequestSender
 

@@ -22,10 +22,11 @@ extension FanmillClient {
 
     /// Gives a heart to one of the fan's celebs.
     ///
+    /// - Parameter key: repeats a call that has thrown; see ``FanmillClient``.
     /// - Throws: `heart_too_soon` with ``FanmillError/retryAfter``, `celeb_not_registered`.
     @discardableResult
-    public func give(_ celeb: CelebAccount) async throws -> Heart {
-      try await sender.value(APIRequest(.post, ["me", "celebs"] + celeb.path + ["hearts"]))
+    public func give(_ celeb: CelebAccount, key: UUID = UUID()) async throws -> Heart {
+      try await sender.value(APIRequest(.post, ["me", "celebs"] + celeb.path + ["hearts"]).keyed(key))
     }
   }
 }

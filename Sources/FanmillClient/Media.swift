@@ -121,26 +121,28 @@ extension FanmillClient {
     /// - Parameters:
     ///   - file: a file URL. It is sent as it is read; the whole file is never in memory.
     ///   - token: for a client without an account; each token is for one picture.
+    ///   - key: repeats an upload that has thrown; see ``FanmillClient``.
     ///   - progress: is called as bytes are sent, on any thread. A retry starts again at 0.
     /// - Throws: `body_too_large`, `unsupported_media`, `broken_media`, `media_quota`, `upload_expired`,
     ///   `rate_limited`, `unreadable_file`.
     public func upload(
-      _ file: URL, with token: UploadToken? = nil, progress: @escaping @Sendable (UploadProgress) -> Void = { _ in }
+      _ file: URL, with token: UploadToken? = nil, key: UUID = UUID(),
+      progress: @escaping @Sendable (UploadProgress) -> Void = { _ in }
     ) async throws -> Upload {
       // Checked here: a transport would report it as a failure of the network, and the call would be retried.
       guard file.isFileURL, FileManager.default.isReadableFile(atPath: file.path) else {
         throw FanmillError(.unreadableFile, "the file cannot be read: \(file.lastPathComponent)")
       }
       let transport = sender.transport
-      return try await upload(with: token) { try await transport.upload($0, from: file, progress: progress) }
+      return try await upload(with: token, key) { try await transport.upload($0, from: file, progress: progress) }
     }
 
     /// Uploads a picture from memory.
     ///
-    /// - Throws: what ``upload(_:with:progress:)`` throws.
-    public func upload(_ bytes: Data, with token: UploadToken? = nil) async throws -> Upload {
+    /// - Throws: what ``upload(_:with:key:progress:)`` throws.
+    public func upload(_ bytes: Data, with token: UploadToken? = nil, key: UUID = UUID()) async throws -> Upload {
       let transport = sender.transport
-      return try await upload(with: token) { request in
+      return try await upload(with: token, key) { request in
         var request = request
         request.body = bytes
         return try await transport.send(request)
@@ -148,9 +150,10 @@ extension FanmillClient {
     }
 
     private func upload(
-      with token: UploadToken?, _ exchange: @Sendable (TransportRequest) async throws -> TransportResponse
+      with token: UploadToken?, _ key: UUID, _ exchange: @Sendable (TransportRequest) async throws -> TransportResponse
     ) async throws -> Upload {
-      var request = APIRequest(.post, ["media"])
+      let sender = token == nil ? sender : sender.signedOut
+      var request = APIRequest(.post, ["media"]).keyed(key)
       request.headers["Content-Type"] = "application/octet-stream"
       request.headers["Upload-Token"] = token?.token
       request.timeout = Self.patience
@@ -161,7 +164,7 @@ extension FanmillClient {
     ///
     /// - Throws: `rate_limited`.
     public func issueToken() async throws -> UploadToken {
-      try await sender.value(APIRequest(.post, ["media", "tokens"], repetition: .safe))
+      try await sender.signedOut.value(APIRequest(.post, ["media", "tokens"], repetition: .safe))
     }
 
     /// One of the account's uploads.
@@ -193,7 +196,9 @@ extension FanmillClient {
     // MARK: Pictures
 
     /// The URL of an address that is relative to the server, such as that of a size or an avatar. It needs no session.
-    public func url(_ address: String) -> URL? { URL(string: address, relativeTo: sender.url)?.absoluteURL }
+    public func url(_ address: String) -> URL? {
+      RequestTarget.resolved(address, on: sender.url, from: sender.url)
+    }
 
     /// Fetches a picture: a JPEG, or a WebP if `acceptsWebP`.
     ///

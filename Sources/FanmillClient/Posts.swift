@@ -105,9 +105,10 @@ extension FanmillClient {
   public struct Posts: Sendable {
     let sender: RequestSender
 
+    /// - Parameter key: repeats a call that has thrown; see ``FanmillClient``.
     /// - Throws: `invalid_title`, `invalid_description`, `invalid_media`, `not_found` for a picture, `rate_limited`.
-    public func create(_ draft: PostDraft) async throws -> Post {
-      try await sender.value(APIRequest(.post, ["posts"], body: draft))
+    public func create(_ draft: PostDraft, key: UUID = UUID()) async throws -> Post {
+      try await sender.value(APIRequest(.post, ["posts"], body: draft).keyed(key))
     }
 
     /// - Throws: `not_found`.

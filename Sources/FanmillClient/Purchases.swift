@@ -98,7 +98,7 @@ extension FanmillClient {
     }
 
     private func deliver(_ notice: Notice) async throws -> PurchaseOutcome {
-      try await sender.value(
+      try await sender.signedOut.value(
         APIRequest(.post, ["purchases"], body: notice, repetition: .safe), as: Taken.self
       ).outcome
     }

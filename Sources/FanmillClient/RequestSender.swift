@@ -9,6 +9,9 @@ struct RequestSender: Sendable {
   let userAgent: String
   let clock: any Clock<Duration>
 
+  /// Without the session, for what needs none: the server refuses every request with a session that has ended.
+  var signedOut: RequestSender { with(nil) }
+
   func with(_ session: Session?) -> RequestSender {
     var other = self
     other.session = session
@@ -56,7 +59,7 @@ struct RequestSender: Sendable {
     var repetition = request.repetition
     if repetition == .keyed {
       // One key for all attempts.
-      transported.headers["Idempotency-Key"] = UUID().uuidString.lowercased()
+      transported.headers["Idempotency-Key"] = (request.key ?? UUID()).uuidString.lowercased()
       repetition = .safe
     }
     return try await send(transported, repetition: repetition, done: request.done) {
@@ -164,7 +167,8 @@ struct RequestSender: Sendable {
     for _ in 0..<Self.mostRedirects {
       let response = try await exchange(request)
       guard [301, 302, 307, 308].contains(response.status), let location = response.headers["location"],
-        let target = URL(string: location, relativeTo: request.url)?.absoluteURL, Self.areOneOrigin(target, request.url)
+        let target = RequestTarget.resolved(location, on: url, from: request.url),
+        Self.areOneOrigin(target, request.url)
       else { return response }
       // A method other than GET survives only 307 and 308 (RFC 9110, 15.4).
       guard request.method == "GET" || [307, 308].contains(response.status) else { return response }

@@ -59,7 +59,7 @@ extension FanmillClient {
     /// - Throws: `wrong_credentials`, `email_not_confirmed`, `account_suspended`, `too_many_attempts`.
     public func open(email: String, password: String) async throws -> Session {
       // The server cannot send a token twice, so a repeated request would open a second session. It is harmless.
-      try await sender.value(
+      try await sender.signedOut.value(
         APIRequest(.post, ["sessions"], body: Credentials(email: email, password: password), repetition: .safe))
     }
 

@@ -24,6 +24,49 @@ import Testing
     #expect(requests[0].body == Data(#"{"email":"ann@example.org","password":"a password"}"#.utf8))
   }
 
+  /// The server refuses a session that has ended on every route.
+  @Test func whatNeedsNoSessionIsAskedForWithoutIt() async throws {
+    let steps = [ScriptedTransport.Step.json(#"{"token":"n3w"}"#, status: 201), .status(204)]
+    let scene = Scene(steps, session: Session(token: "ended"))
+    let client = try await scene.client.signIn(email: "ann@example.org", password: "a password")
+    try await scene.client.accounts.resetPassword(token: "t", to: "another password")
+    #expect(client.session == Session(token: "n3w"))
+    #expect(scene.transport.requests.map { $0.headers["Authorization"] } == [nil, nil])
+  }
+
+  @Test func aCallIsRepeatedWithItsKey() async throws {
+    let message = #"{"id":1,"own":true,"text":"a","createdAt":"2026-11-29T00:00:00Z"}"#
+    let scene = Scene([.problem(500, "a_lost_answer"), .json(message, status: 201), .json(message, status: 201)])
+    let key = UUID()
+    await #expect(throws: FanmillError.self) {
+      try await scene.client.conversations.send("a", to: "bob", key: key)
+    }
+    try await scene.client.conversations.send("a", to: "bob", key: key)
+    try await scene.client.conversations.send("a", to: "bob")
+    let keys = scene.transport.requests.map { $0.headers["Idempotency-Key"] }
+    #expect(keys[0] == key.uuidString.lowercased() && keys[1] == keys[0])
+    #expect(keys[2] != keys[0])
+  }
+
+  @Test func keysOfOtherKindsAreIgnored() async throws {
+    let x = Base64URL.text(Data(count: 32))
+    let keys = #"""
+      {"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"},{"kty":"EC","crv":"P-256","kid":"e","x":"AA","y":"AA"},
+      {"kty":"OKP","crv":"Ed25519","kid":"k","x":"\#(x)"}]}
+      """#
+    let scene = Scene([.json(keys)])
+    #expect(try await scene.client.certificates.keys() == [SigningKey(id: "k", bytes: Data(count: 32))])
+  }
+
+  /// A proxy may serve the server under a path that the server does not know.
+  @Test func theServersOwnPathsBeginAtItsRoot() async throws {
+    let scene = Scene([.problem(308, "moved", headers: ["location": "/v1/users/new/follow"]), .status(204)])
+    #expect(scene.client.media.url("/media/x/thumb")?.absoluteString == "https://api.example.org/app/media/x/thumb")
+    #expect(scene.client.media.url("https://other.example.org/x")?.host == "other.example.org")
+    try await scene.client.users.follow("old")
+    #expect(scene.transport.requests[1].url.absoluteString == "https://api.example.org/app/v1/users/new/follow")
+  }
+
   @Test func noDescriptionHasASecret() async throws {
     let scene = Scene([.status(200)], session: Session(token: "s3cret"))
     try? await scene.client.me.changePassword(from: "s3cret", to: "s3cret-2")

@@ -49,24 +49,22 @@ final class Exchange: Sendable {
   func receive(_ head: TransportHead) { update { $0.head = head } }
 
   func receive(_ chunk: Data) {
-    let isFull = update { state in
+    let overflows = update { state in
       guard state.end == nil else { return false }
       state.chunks.append(chunk)
       state.unread += chunk.count
       guard let limit, state.unread > limit, !state.isSuspended else { return false }
       #if canImport(FoundationNetworking)
         state.end = .failure(URLError(.dataLengthExceedsMaximum))
+        return true
       #else
+        // With the lock held: the consumer's `resume` must not overtake it.
         state.isSuspended = true
+        task.suspend()
+        return false
       #endif
-      return true
     }
-    guard isFull else { return }
-    #if canImport(FoundationNetworking)
-      task.cancel()
-    #else
-      task.suspend()
-    #endif
+    if overflows { task.cancel() }
   }
 
   func receive(_ progress: UploadProgress) { self.progress?(progress) }
@@ -117,19 +115,20 @@ final class Exchange: Sendable {
   func next() async throws -> Data? {
     try await withTaskCancellationHandler {
       while true {
-        let (chunk, resumes) = try state.withLock { state -> (Data??, Bool) in
+        let chunk = try state.withLock { state -> Data?? in
           guard !state.chunks.isEmpty else {
-            guard let end = state.end else { return (nil, false) }
+            guard let end = state.end else { return nil }
             try end.get()
-            return (.some(nil), false)
+            return .some(nil)
           }
           let chunk = state.chunks.removeFirst()
           state.unread -= chunk.count
-          guard state.isSuspended, state.unread <= (limit ?? 0) / 2 else { return (chunk, false) }
-          state.isSuspended = false
-          return (chunk, true)
+          if state.isSuspended, state.unread <= (limit ?? 0) / 2 {
+            state.isSuspended = false
+            task.resume()
+          }
+          return chunk
         }
-        if resumes { task.resume() }
         if let chunk { return chunk }
         await change { !$0.chunks.isEmpty || $0.end != nil }
       }
