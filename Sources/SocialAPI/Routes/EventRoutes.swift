@@ -22,10 +22,11 @@ struct EventRoutes: Sendable {
     let posts = try Self.posts(request)
     var (cursor, sessionEnd, visible) = try await EventFeed.present(
       of: session.viewer.id, session: session.token, posts: posts, in: pool)
-    if let last = request.headers[.lastEventID].flatMap({ EventFeedCursor(text: $0) }) {
-      cursor.goBack(to: last)
-    }
-    let opening = EventText.opening(cursor)
+    let last = request.headers[.lastEventID].map { EventFeedCursor(text: $0) }
+    if let last = last.flatMap(\.self) { cursor.goBack(to: last) }
+    // What came after an id that cannot be read, such as another version's, is unknown.
+    let reset = if case .some(nil) = last { try EventText.text(of: .reset) } else { "" }
+    let opening = EventText.opening(cursor) + reset
     let client = EventClient(context.channel)
     let id = try hub.listen(
       session.viewer, session.token, from: cursor, posts: Array(visible), until: sessionEnd, to: client)
