@@ -1,5 +1,6 @@
 import DurableJobs
 import DurableJobsAdmin
+import DurableJobsPostgres
 import Foundation
 import HTTPTypes
 import Hummingbird
@@ -75,6 +76,10 @@ import Testing
         let page = try await one.get(path)
         for secret in [Stage.password, Stage.token, "pw-1", "key-1"] { #expect(!page.contains(secret), "\(path)") }
       }
+      // Nor does its beginning, where a list shortens an error.
+      try await stage.deadLetter(error: String(repeating: "x", count: 150) + Stage.password)
+      let list = try await one.get("/admin/dead")
+      #expect(list.contains("xxxxx") && !list.contains("a-pas"))
       // A number stays as it was written.
       #expect(try await one.get("/admin/jobs/\(id)").contains("&quot;post&quot;: 12345678901234567890"))
     }
@@ -121,6 +126,20 @@ import Testing
       #expect(try await one.post("/admin/jobs/\(id)/retry").status == 409)
       let log = try await one.get("/admin/actions")
       #expect(log.contains("ann") && log.contains("/admin/jobs/\(id)") && log.contains("retry"))
+    }
+  }
+
+  @Test("A job that runs on is not called cancelled")
+  func cancelOfHeld() async throws {
+    try await Stage.with { stage in
+      let id = try #require(try await stage.owe().first)
+      let one = try await stage.signIn()
+      try await stage.stack.pool.transaction { transaction in
+        // Its end is not committed yet.
+        try await transaction.execute("DELETE FROM jobs WHERE queue = 'fanout' AND id = \(PostgresUUID(id))")
+        #expect(try await one.post("/admin/jobs/\(id)/cancel", confirmed: true).status == 303)
+        #expect(try await one.get("/admin/jobs/\(id)").contains("The job still runs"))
+      }
     }
   }
 

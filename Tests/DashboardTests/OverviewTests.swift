@@ -49,6 +49,21 @@ import Testing
     #expect(OverviewReader.verdict([], isChecked: false) == ("Checking…", "warn"))
   }
 
+  @Test("Old findings do not say how things are")
+  func oldFindings() async throws {
+    let now = Locked(Date())
+    let board = HealthBoard(now: { now.withLock { $0 } }, examine: { [] })
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await board.run() }
+      try await eventually("the doctor has looked") { board.latest() != nil }
+      group.cancelAll()
+    }
+    now.withLock { $0 += 59 }
+    #expect(board.latest() != nil)
+    now.withLock { $0 += 2 }
+    #expect(board.latest() == nil)
+  }
+
   /// As many durations of one length.
   private static func histogram(_ duration: Duration, count: Int) -> [Int64] {
     var histogram = DurationHistogram()
@@ -116,7 +131,7 @@ import Testing
       let (one, reader) = (try await stage.signIn(), try await stage.signIn(Stage.readToken))
       for path in [
         "", "/queues", "/queues/fanout", "/jobs", "/jobs/\(id)", "/dead", "/workers", "/schedules", "/actions",
-        "/accounts", "/pictures", "/fan-outs", "/quota", "/rankings", "/reports", "/takedowns", "/webhooks",
+        "/accounts", "/fan-outs", "/quota", "/rankings", "/reports", "/takedowns", "/webhooks",
       ] {
         for visitor in [one, reader] {
           let update = try await stage.update("/admin" + path, cookie: visitor.cookie)
@@ -124,7 +139,8 @@ import Testing
           #expect(visitor.cookie == one.cookie || !update.contains("method=\"post\""), "\(path)")
         }
       }
-      // A search is not repeated.
+      // A search is not repeated, nor is the list of everybody's pictures.
+      #expect(try await !stage.update("/admin/pictures", cookie: one.cookie).contains("data-part"))
       #expect(try await !stage.update("/admin/dead?text=x", cookie: one.cookie).contains("id=\"rows\" data-part"))
       #expect(try await stage.update("/admin/dead", cookie: one.cookie).contains("id=\"rows\" data-part"))
       // A page that is not there is refused, and not streamed.

@@ -96,6 +96,9 @@ public struct DashboardVisit: Sendable {
   /// A time as pages show it; nil for none.
   public func moment(_ date: Date?) -> PageMoment? { PageMoment(date, now: now) }
 
+  /// A text without the secrets that no page shows, for texts that a page shortens.
+  public func masked(_ text: String) -> String { kit.renderer.masked(text) }
+
   /// Secrets that no search may reveal.
   var blotted: [String] { kit.renderer.blotted }
 

@@ -40,13 +40,12 @@ struct DeadPages: DashboardPages {
     var filter = query.filter(visit)
     filter.state = .dead
     let page = try await visit.readJobs { [filter] in try await JobAdmin.page(filter, on: $0) }
-    let now = visit.now
     let model = Model(
       work: work.sentences, kindText: filter.kind ?? "", kinds: jobs.kinds.names,
       queues: PageChoice.all(try await queueNames(), chosen: filter.queue), text: filter.text ?? "",
       errorText: filter.error ?? "", since: query["since"] ?? "", searched: JobListPages.searched(page),
       isChoice: visit.mayAct, isLive: !query.isSearch, conditions: query.fields, what: query.text(of: "dead letters"),
-      hasJobs: !page.items.isEmpty, jobs: page.items.map { JobRow($0, now: now) },
+      hasJobs: !page.items.isEmpty, jobs: page.items.map { JobRow($0, for: visit) },
       none: page.next == nil
         ? "None: every job is done, pending or deleted."
         : "None among these: the next page searches further.",

@@ -46,7 +46,6 @@ struct JobListPages: DashboardPages {
     let query = try JobQuery(visit.query)
     let filter = query.filter(visit)
     let page = try await visit.readJobs { try await JobAdmin.page(filter, on: $0) }
-    let now = visit.now
     let model = Model(
       work: work.sentences,
       states: PageChoice.all(JobState.allCases.map(\.rawValue), chosen: filter.state?.rawValue),
@@ -56,7 +55,7 @@ struct JobListPages: DashboardPages {
       searched: JobListPages.searched(page), isLive: !query.isSearch,
       cancels: !page.items.isEmpty && filter.state?.isPending ?? true, conditions: query.fields,
       what: query.text(of: filter.state.map { "\($0.rawValue) jobs" } ?? "pending jobs"), hasJobs: !page.items.isEmpty,
-      jobs: page.items.map { JobRow($0, now: now) },
+      jobs: page.items.map { JobRow($0, for: visit) },
       none: page.next == nil ? "No matching jobs." : "None among these: the next page searches further.",
       next: page.next.map { query.link("jobs", before: $0) })
     return try await visit.page("jobs", title: "Jobs", model)

@@ -21,8 +21,15 @@ struct JobPages: DashboardPages {
           + "This cannot be undone.",
         label: "Cancel the job", back: path(id))
       if let question { return question }
-      _ = try await jobs.cancel(id, by: visit.actor)
-      return try await visit.done("The job is cancelled.", to: path(id))
+      do {
+        // Less than the time that a request may take.
+        let job = try await jobs.cancel(id, by: visit.actor, patience: .seconds(2))
+        let isCancelled = job.state == .cancelled
+        return try await visit.done(
+          isCancelled ? "The job is cancelled." : "The job ended first: it is \(job.state.rawValue).", to: path(id))
+      } catch let error as OperationError where error.code == .failed {
+        return try await visit.done("The job still runs; its worker is told to stop it.", to: path(id))
+      }
     }
     routes.action("jobs/{id}/delete") { visit, form in
       let id = try visit.parameter("id")
@@ -98,7 +105,7 @@ struct JobPages: DashboardPages {
   @Sendable private func show(_ visit: DashboardVisit) async throws -> Response {
     let detail = try await jobs.show(try visit.parameter("id"))
     let job = detail.job
-    let payload = PayloadText(detail.payload)
+    let payload = PayloadText(visit.masked(detail.payload))
     let canPromote = job.state == .delayed || job.state == .retrying
     let model = Model(
       id: job.id, kind: job.kind, state: job.state.rawValue, style: job.state.style, facts: facts(of: detail, visit),

@@ -13,14 +13,15 @@ struct JobRow {
   let when: PageMoment
   let error: String
 
-  init(_ job: JobSummary, now: Date) {
+  init(_ job: JobSummary, for visit: DashboardVisit) {
+    let now = visit.now
     id = job.id
     kind = job.kind
     state = job.state.rawValue
     style = job.state.style
     queue = job.queue
     attempts = PageFormat.number(job.attempts)
-    error = PageFormat.line(job.error ?? "")
+    error = PageFormat.line(visit.masked(job.error ?? ""))
     if let diedAt = job.diedAt {
       (whenWord, when) = ("died", PageMoment(diedAt, now: now))
     } else if let endedAt = job.endedAt {

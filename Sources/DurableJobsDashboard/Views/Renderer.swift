@@ -95,7 +95,7 @@ struct Renderer: Sendable {
       buttons: items(.button), operatorName: visitor?.actor.name,
       role: visitor.map { $0.mayAct ? "full" : "read-only" }, canAct: visitor?.mayAct ?? false,
       formToken: visitor?.formToken, notice: visitor?.notice, pageTemplate: template, page: page)
-    return hide(library.render(frame, withTemplate: "frame") ?? "")
+    return masked(library.render(frame, withTemplate: "frame") ?? "")
   }
 
   /// Renders a page's content without the frame, for live updates.
@@ -103,7 +103,7 @@ struct Renderer: Sendable {
     let part = Part(
       base: mount.base, home: mount.home, canAct: visitor?.mayAct ?? false, formToken: visitor?.formToken,
       pageTemplate: template, page: page)
-    return hide(library.render(part, withTemplate: "part") ?? "")
+    return masked(library.render(part, withTemplate: "part") ?? "")
   }
 
   /// The closest menu entry for a route: its own page, or one above it.
@@ -111,7 +111,8 @@ struct Renderer: Sendable {
     menu.filter { $0.holds(route) }.max { $0.path.utf8.count < $1.path.utf8.count }
   }
 
-  private func hide(_ text: String) -> String {
+  /// A text without secrets. What a page shortens is masked before: the rest of a secret would not be recognized.
+  func masked(_ text: String) -> String {
     var text = text
     for secret in secrets {
       for form in [secret.plain, secret.escaped] where text.utf8.contains(form) {

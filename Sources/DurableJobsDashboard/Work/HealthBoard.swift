@@ -12,6 +12,8 @@ final class HealthBoard: Sendable {
 
   /// The age in seconds at which findings are stale.
   static let freshness: TimeInterval = 5
+  /// The age in seconds at which findings are no longer shown.
+  static let lifetime: TimeInterval = 60
 
   private let last = Locked<Checkup?>(nil)
   private let requests: AsyncStream<Void>
@@ -26,11 +28,12 @@ final class HealthBoard: Sendable {
     request.yield()
   }
 
-  /// The latest findings; nil before the first.
+  /// The latest findings; nil before the first, and if they are too old to say how things are.
   func latest() -> Checkup? {
     let checkup = last.withLock { $0 }
-    if checkup.map({ now().timeIntervalSince($0.at) > Self.freshness }) ?? true { request.yield() }
-    return checkup
+    let age = checkup.map { now().timeIntervalSince($0.at) } ?? .infinity
+    if age > Self.freshness { request.yield() }
+    return age > Self.lifetime ? nil : checkup
   }
 
   /// Runs the doctor on each request, until its task is cancelled.

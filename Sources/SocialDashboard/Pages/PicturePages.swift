@@ -37,6 +37,8 @@ struct PicturePages: DashboardPages {
   private struct Model {
     let owner: String
     let states: [PageChoice]
+    /// Without an owner, and with a state, the list is read from all pictures: too much to repeat every two seconds.
+    let isLive: Bool
     let hasPictures: Bool
     let pictures: [Row]
     let next: String?
@@ -67,7 +69,7 @@ struct PicturePages: DashboardPages {
     let model = Model(
       owner: owner ?? "",
       states: PageChoice.all([Self.anyState] + Media.State.allCases.map(\.rawValue), chosen: chosen),
-      hasPictures: !rows.isEmpty, pictures: rows,
+      isLive: owner != nil && chosen == Self.anyState, hasPictures: !rows.isEmpty, pictures: rows,
       next: page.next.map {
         DashboardLink.to("pictures", ("owner", owner), ("state", chosen), ("before", $0))
       })

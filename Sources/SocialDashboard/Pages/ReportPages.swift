@@ -160,9 +160,13 @@ struct ReportPages: DashboardPages {
     return try await visit.page("report", title: "Report \(report.id)", model)
   }
 
+  /// The number of takedowns listed.
+  private static let shown = 100
+
   private struct Downs {
     let hasTakedowns: Bool
     let takedowns: [Down]
+    let hasMore: Bool
   }
 
   private struct Down {
@@ -173,12 +177,14 @@ struct ReportPages: DashboardPages {
   }
 
   @Sendable private func takedowns(_ visit: DashboardVisit) async throws -> Response {
-    let rows = try await safety.takedowns().map { takedown in
+    let found = try await safety.takedowns(limit: Self.shown + 1)
+    let rows = found.prefix(Self.shown).map { takedown in
       Down(
         subject: takedown.subject, author: takedown.author, reason: takedown.reason,
         since: visit.moment(takedown.takenDownAt))
     }
-    return try await visit.page("takedowns", title: "Takedowns", Downs(hasTakedowns: !rows.isEmpty, takedowns: rows))
+    let model = Downs(hasTakedowns: !rows.isEmpty, takedowns: rows, hasMore: found.count > rows.count)
+    return try await visit.page("takedowns", title: "Takedowns", model)
   }
 }
 

@@ -164,7 +164,7 @@ struct WebhookPages: DashboardPages {
         event: delivery.event, type: delivery.type, subject: delivery.subject, state: delivery.state,
         style: Self.style(ofDelivery: delivery.state), isEnded: delivery.state != "waiting" && hook.state != "disabled",
         attempts: PageFormat.number(delivery.attempts), status: delivery.status.map { String($0) } ?? "–",
-        answer: delivery.answer.map { String($0.prefix(200)) }, made: visit.moment(delivery.createdAt))
+        answer: delivery.answer.map { String(visit.masked($0).prefix(200)) }, made: visit.moment(delivery.createdAt))
     }
     let model = Page(
       id: hook.id, address: DashboardLink.to("webhooks/\(hook.id)"), url: hook.url, state: hook.state,
