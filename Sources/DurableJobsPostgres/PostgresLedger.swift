@@ -96,6 +96,14 @@ public struct PostgresLedger: Ledger {
   public func complete(
     _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction
   ) async throws -> Completion {
+    try await complete(ids, queue: queue, in: transaction, isAgain: false)
+  }
+
+  /// - Parameter isAgain: whether these were left once. A row that another transaction changed between the statement's
+  ///   snapshot and its lock is not at its place any more, and the next snapshot has its new place.
+  private func complete(
+    _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction, isAgain: Bool
+  ) async throws -> Completion {
     if ids.isEmpty { return Completion(ended: []) }
     // Only failed jobs return their whole row.
     let ended = try self.ids(
@@ -111,11 +119,17 @@ public struct PostgresLedger: Ledger {
     if left.isEmpty { return Completion(ended: ended) }
     let held = try self.ids(
       try await transaction.queryByIndex("SELECT id FROM \(jobs: left, queue, in: schema)"))
-    return Completion(ended: ended, held: held)
+    if held.isEmpty || isAgain { return Completion(ended: ended, held: held) }
+    let again = try await complete(held, queue: queue, in: transaction, isAgain: true)
+    return Completion(ended: ended + again.ended, held: again.held)
   }
 
   @discardableResult
   public func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
+    try await complete(ids, queue: queue, isAgain: false)
+  }
+
+  private func complete(_ ids: [JobID], queue: QueueName, isAgain: Bool) async throws -> [JobID] {
     if ids.isEmpty { return [] }
     let gone = try await pool.queryByIndex(
       """
@@ -125,8 +139,10 @@ public struct PostgresLedger: Ledger {
       ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
       SELECT count(*) FROM gone
       """)[0].decode(Int.self)
-    // Rows that still exist were locked by another transaction.
-    return gone == ids.count ? [] : try await pending(ids, queue: queue)
+    if gone == ids.count { return [] }
+    // Rows that still exist were locked by another transaction, or changed meanwhile.
+    let held = try await pending(ids, queue: queue)
+    return isAgain ? held : try await complete(held, queue: queue, isAgain: true)
   }
 
   // MARK: Cancel

@@ -9,7 +9,6 @@ import Testing
 /// A table that was empty when the server made its plans, and is full when it uses them.
 @Suite struct PlanTests {
   private static let jobs = 5000
-  private static let batch = 10
 
   @Test(arguments: [1, 10])
   func aBatchReadsItsOwnRowsAlone(of count: Int) async throws {

@@ -62,9 +62,10 @@
   // Ends when the page is no longer this visitor's to see: the session has ended, or what it shows is gone.
   const reopen = async () => {
     const { ok, redirected, status } = await fetch(location.href, { cache: "no-store" }).catch(() => ({}));
+    if (document.hidden) return;
     if (redirected || (status >= 400 && status < 500 && status !== 429)) say("Stopped: reload the page", "warn");
     else if (!ok) retry = setTimeout(reopen, 5000);
-    else if (!document.hidden) close(), open();
+    else close(), open();
   };
 
   // A hidden page asks for nothing.
