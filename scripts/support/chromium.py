@@ -202,9 +202,21 @@ class Page:
             raise Failed(f"something lies over it: {find}")
         return place["x"], place["y"]
 
+    def move(self, x, y):
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+
+    def point(self, find):
+        """Moves the mouse onto the element of an expression, and after it if it moves meanwhile."""
+        place = self._place(find)
+        while True:
+            self.move(*place)
+            before, place = place, self._place(find)
+            if place == before:
+                return place
+
     def click(self, find, leads_on=True):
         """Clicks with the mouse on the element of an expression, as a reader would, and waits for the next page."""
-        x, y = self._place(find)
+        x, y = self.point(find)
         self.browser.forget("Page.loadEventFired")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)

@@ -5,6 +5,8 @@
   const state = document.getElementById("live-state");
   let source = null;
   let retry = null;
+  let later = null;
+  let moved = -Infinity;
 
   const say = (text, style) => {
     if (!state || state.textContent === text) return;
@@ -20,7 +22,12 @@
       field.type === "checkbox" ? field.checked !== field.defaultChecked : field.value !== field.defaultValue
     );
 
+  // Nothing moves under a pointer that is about to press something: what is put in above it would shift it.
+  const isAiming = () =>
+    performance.now() - moved < 5000 && document.querySelector("main :is(a, button, input, select, summary):hover");
+
   const take = (html) => {
+    clearTimeout(later);
     const fresh = new DOMParser().parseFromString(html, "text/html");
     let isPaused = false;
     for (const part of fresh.querySelectorAll("[data-part]")) {
@@ -32,13 +39,16 @@
       }
       if (old.className !== part.className) old.className = part.className;
       if (old.innerHTML === part.innerHTML) continue;
-      if (isInUse(old)) {
+      if (isAiming() || isInUse(old)) {
         isPaused = true;
         continue;
       }
       old.replaceChildren(...part.childNodes);
     }
-    say(isPaused ? "Paused while you choose" : "Live", isPaused ? "warn" : "ok");
+    const isOpen = source && source.readyState === EventSource.OPEN;
+    if (isOpen) say(isPaused ? "Paused while you choose" : "Live", isPaused ? "warn" : "ok");
+    // The server sends a page again only once it has changed.
+    if (isPaused) later = setTimeout(take, 500, html);
   };
 
   // The page's own address, asked for as a stream.
@@ -55,6 +65,7 @@
 
   const close = () => {
     clearTimeout(retry);
+    clearTimeout(later);
     if (source) source.close();
     source = null;
   };
@@ -71,5 +82,6 @@
   // A hidden page asks for nothing.
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   window.addEventListener("pagehide", close);
+  document.addEventListener("pointermove", () => (moved = performance.now()), { passive: true });
   open();
 })();
