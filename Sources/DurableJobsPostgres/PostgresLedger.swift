@@ -96,71 +96,39 @@ public struct PostgresLedger: Ledger {
   public func complete(
     _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction
   ) async throws -> Completion {
-    try await complete(ids, queue: queue, in: transaction, isAgain: false)
-  }
-
-  /// - Parameter isAgain: whether these were left once. A row that another transaction changed between the statement's
-  ///   snapshot and its lock is not at its place any more, and the next snapshot has its new place.
-  private func complete(
-    _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction, isAgain: Bool
-  ) async throws -> Completion {
-    if ids.isEmpty { return Completion(ended: []) }
-    // Only failed jobs return their whole row.
-    let ended = try self.ids(
-      try await transaction.queryByIndex(
-        """
-        WITH \(free: ids, queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
-          RETURNING id, CASE WHEN failures IS NOT NULL THEN jobs END AS job
-        ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
-        SELECT id FROM gone
-        """))
-    let left = Self.rest(of: ids, without: ended)
-    if left.isEmpty { return Completion(ended: ended) }
-    let held = try self.ids(
-      try await transaction.queryByIndex("SELECT id FROM \(jobs: left, queue, in: schema)"))
-    if held.isEmpty || isAgain { return Completion(ended: ended, held: held) }
-    let again = try await complete(held, queue: queue, in: transaction, isAgain: true)
-    return Completion(ended: ended + again.ended, held: again.held)
+    let (ended, held) = try await change(ids, queue, transaction.queryByIndex) { completion(of: $0, queue) }
+    return Completion(ended: ended, held: held)
   }
 
   @discardableResult
   public func complete(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
-    try await complete(ids, queue: queue, isAgain: false)
+    try await change(ids, queue, pool.queryByIndex) { completion(of: $0, queue) }.held
   }
 
-  private func complete(_ ids: [JobID], queue: QueueName, isAgain: Bool) async throws -> [JobID] {
-    if ids.isEmpty { return [] }
-    let gone = try await pool.queryByIndex(
-      """
-      WITH \(free: ids, queue, in: schema), gone AS (
-        DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
-        RETURNING CASE WHEN failures IS NOT NULL THEN jobs END AS job
-      ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
-      SELECT count(*) FROM gone
-      """)[0].decode(Int.self)
-    if gone == ids.count { return [] }
-    // Rows that still exist were locked by another transaction, or changed meanwhile.
-    let held = try await pending(ids, queue: queue)
-    return isAgain ? held : try await complete(held, queue: queue, isAgain: true)
+  private func completion(of ids: [JobID], _ queue: QueueName) -> PostgresQuery {
+    // Only failed jobs return their whole row.
+    """
+    WITH \(free: ids, queue, in: schema), gone AS (
+      DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
+      RETURNING id, CASE WHEN failures IS NOT NULL THEN jobs END AS job
+    ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "done", from: "gone WHERE (job).id IS NOT NULL", row: "job")))
+    SELECT id FROM gone
+    """
   }
 
   // MARK: Cancel
 
   @discardableResult
   public func cancel(_ ids: [JobID], queue: QueueName) async throws -> [JobID] {
-    if ids.isEmpty { return [] }
-    let gone = try self.ids(
-      try await pool.queryByIndex(
-        """
-        WITH \(free: ids, queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
-            RETURNING id, jobs AS job
-        ), unmarked AS (DELETE FROM \(schema.cancellations) WHERE id = ANY(\(ids.map { PostgresUUID($0) }))),
-        kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
-        SELECT id FROM gone
-        """))
-    return try await held(Self.rest(of: ids, without: gone), queue)
+    try await change(ids, queue, pool.queryByIndex) {
+      """
+      WITH \(free: $0, queue, in: schema), gone AS (
+        DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place RETURNING id, jobs AS job
+      ), unmarked AS (DELETE FROM \(schema.cancellations) WHERE id = ANY(\($0.map { PostgresUUID($0) }))),
+      kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
+      SELECT id FROM gone
+      """
+    }.held
   }
 
   /// Ends those of `ids` that no open transaction holds, and keeps a record of them.
@@ -169,16 +137,14 @@ public struct PostgresLedger: Ledger {
   public func cancelUnheld(
     _ ids: [JobID], queue: QueueName, in transaction: PostgresTransaction
   ) async throws -> [JobID] {
-    if ids.isEmpty { return [] }
-    return try self.ids(
-      try await transaction.queryByIndex(
-        """
-        WITH \(free: ids, queue, in: schema), gone AS (
-          DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place
-            RETURNING id, jobs AS job
-        ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
-        SELECT id FROM gone
-        """))
+    try await change(ids, queue, transaction.queryByIndex) {
+      """
+      WITH \(free: $0, queue, in: schema), gone AS (
+        DELETE FROM \(schema.jobs) USING free WHERE jobs.ctid = place RETURNING id, jobs AS job
+      ), kept AS (\(unescaped: FinishedRows.insert(in: schema, "cancelled", from: "gone", row: "job")))
+      SELECT id FROM gone
+      """
+    }.changed
   }
 
   /// Orders the worker that runs one of `ids`, or is about to, to end it.
@@ -190,71 +156,6 @@ public struct PostgresLedger: Ledger {
       SELECT id, \(queue.rawValue) FROM unnest(\(ids.map { PostgresUUID($0) })) AS told (id) ORDER BY id
       ON CONFLICT DO NOTHING
       """)
-  }
-
-  // MARK: Failures
-
-  @discardableResult
-  public func recordFailures(_ failures: [FailedJob], queue: QueueName) async throws -> [JobID] {
-    if failures.isEmpty { return [] }
-    let ids = failures.map(\.id)
-    let new: PostgresQuery = """
-      unnest(\(ids.map { PostgresUUID($0) }), \(failures.map { Int32(clamping: $0.failure.attempt) }),
-        \(failures.map(\.runAt.unixMilliseconds)), \(try failures.map { try DeadRows.json($0.failure) }))
-        AS new (wanted, attempt, due, failure)
-      """
-    let noted = try self.ids(
-      try await pool.queryByIndex(
-        """
-        WITH free AS MATERIALIZED (SELECT place, attempt, due, failure FROM \(locked: new, queue, in: schema))
-        UPDATE \(schema.jobs) SET attempts = attempt, run_at = to_timestamp(due / 1000.0),
-          failures = coalesce(failures, '[]'::jsonb) || failure::jsonb
-        FROM free WHERE jobs.ctid = place RETURNING id
-        """))
-    return try await held(Self.rest(of: ids, without: noted), queue)
-  }
-
-  @discardableResult
-  public func postpone(_ dates: [JobID: Date], queue: QueueName) async throws -> [JobID] {
-    if dates.isEmpty { return [] }
-    let ids = dates.keys.sorted()
-    let new: PostgresQuery = """
-      unnest(\(ids.map { PostgresUUID($0) }), \(ids.map { dates[$0]?.unixMilliseconds ?? 0 })) AS new (wanted, due)
-      """
-    let noted = try self.ids(
-      try await pool.queryByIndex(
-        """
-        WITH free AS MATERIALIZED (SELECT place, due FROM \(locked: new, queue, in: schema))
-        UPDATE \(schema.jobs) SET run_at = to_timestamp(due / 1000.0) FROM free WHERE jobs.ctid = place RETURNING id
-        """))
-    return try await held(Self.rest(of: ids, without: noted), queue)
-  }
-
-  @discardableResult
-  public func deadLetter(_ dead: [DeadJob]) async throws -> [JobID] {
-    try await end(dead) { try DeadRows.deadLetter($0, in: schema) }
-  }
-
-  @discardableResult
-  public func discard(_ discarded: [DeadJob]) async throws -> [JobID] {
-    try await end(discarded) { try DeadRows.discard($0, in: schema) }
-  }
-
-  /// Moves each job out of `jobs` with a statement of its own.
-  ///
-  /// - Returns: those that another transaction holds.
-  private func end(_ ended: [DeadJob], _ statement: (DeadJob) throws -> PostgresQuery) async throws -> [JobID] {
-    if ended.isEmpty { return [] }
-    // One round trip, except for large payloads: a worker that froze between two statements would hold the rows of the
-    // first.
-    for batch in ended.map(\.record)[...].batches(isWhole: true) {
-      try await pool.pipeline([IndexScans.begin] + ended[batch.indices].map(statement))
-    }
-    var held: [JobID] = []
-    for (queue, group) in Dictionary(grouping: ended.map(\.record).filter(\.isDurable), by: \.queue) {
-      held += try await self.held(group.map(\.id), queue)
-    }
-    return held
   }
 
   // MARK: What is pending
@@ -331,58 +232,6 @@ public struct PostgresLedger: Ledger {
         """))
   }
 
-  public func refuse(_ refusals: [JobID: String], queue: QueueName) async throws {
-    let refused = refusals.sorted { $0.key < $1.key }
-    let new: PostgresQuery = """
-      unnest(\(refused.map { PostgresUUID($0.key) }), \(refused.map { ledgerText(Array($0.value.utf8)) }))
-        AS new (wanted, reason)
-      """
-    _ = try await pool.queryByIndex(
-      """
-      WITH free AS MATERIALIZED (SELECT place, reason FROM \(locked: new, queue, in: schema))
-      UPDATE \(schema.jobs) SET refusal = reason FROM free
-      WHERE jobs.ctid = place AND refusal IS DISTINCT FROM reason
-      """)
-  }
-
-  // MARK: Jobs that wait for a worker that knows them
-
-  @discardableResult
-  public func park(_ jobs: [JobRecord]) async throws -> [JobID] {
-    if jobs.isEmpty { return [] }
-    // The broker drops parked jobs, so those that only it knew get a row.
-    let kept = jobs.filter { !$0.isDurable }
-    try await pool.transaction { transaction in
-      if !kept.isEmpty { _ = try await add(kept, in: transaction) }
-      try await transaction.pipeline(
-        [IndexScans.begin]
-          + Dictionary(grouping: jobs, by: \.queue).map { queue, group in
-            """
-            WITH \(free: group.map(\.id), queue, in: schema)
-            UPDATE \(schema.jobs) SET parked = true FROM free WHERE jobs.ctid = place
-            """
-          })
-    }
-    var held: [JobID] = []
-    for (queue, group) in Dictionary(grouping: jobs, by: \.queue) {
-      held += try ids(
-        try await pool.queryByIndex("SELECT id FROM \(jobs: group.map(\.id), queue, in: schema) WHERE NOT parked"))
-    }
-    return held
-  }
-
-  @discardableResult
-  public func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
-    let known = kinds.sorted { $0.key < $1.key }
-    return try await pool.execute(
-      """
-      UPDATE \(schema.jobs) SET parked = false
-      FROM unnest(\(known.map(\.key.rawValue)), \(known.map { Int32(clamping: $0.value) })) AS known (kind, version)
-      WHERE jobs.queue = \(queue.rawValue) AND jobs.parked AND jobs.kind = known.kind
-        AND jobs.version <= known.version
-      """)
-  }
-
   // MARK: Jobs that other programs add
 
   public func listen(
@@ -414,15 +263,28 @@ public struct PostgresLedger: Ledger {
 
   // MARK: Held rows
 
-  /// Those of `ids` that still exist: they were not ended, so another transaction holds them.
-  private func held(_ ids: [JobID], _ queue: QueueName) async throws -> [JobID] {
-    ids.isEmpty ? [] : try await pending(ids, queue: queue)
-  }
-
-  private static func rest(of ids: [JobID], without ended: [JobID]) -> [JobID] {
-    if ended.count == ids.count { return [] }
-    let ended = Set(ended)
-    return ids.filter { !ended.contains($0) }
+  /// Changes jobs, and tries those that it left once more: a row that another transaction changed between the
+  /// statement's snapshot and its lock is no longer at its place, and the next snapshot has its new one.
+  ///
+  /// - Parameters:
+  ///   - run: runs a statement on the pool or in a transaction.
+  ///   - statement: returns the ids of the jobs that it changed.
+  /// - Returns: the jobs that were changed, and those that another transaction holds.
+  func change(
+    _ ids: [JobID], _ queue: QueueName, _ run: (PostgresQuery) async throws -> PostgresRows,
+    _ statement: ([JobID]) throws -> PostgresQuery
+  ) async throws -> (changed: [JobID], held: [JobID]) {
+    var changed: [JobID] = []
+    var left = ids
+    for _ in 0..<2 where !left.isEmpty {
+      let found = try self.ids(try await run(try statement(left)))
+      changed += found
+      if found.count == left.count { return (changed, []) }
+      let gone = Set(found)
+      left.removeAll { gone.contains($0) }
+      left = try self.ids(try await run("SELECT id FROM \(jobs: left, queue, in: schema)"))
+    }
+    return (changed, left)
   }
 
   // MARK: Forms
