@@ -113,13 +113,17 @@ extension PostgresLedger {
   @discardableResult
   public func unpark(queue: QueueName, kinds: [JobKind: Int]) async throws -> Int {
     let known = kinds.sorted { $0.key < $1.key }
-    return try await pool.execute(
+    let unparked = try await pool.queryByIndex(
       """
-      UPDATE \(schema.jobs) SET parked = false
-      FROM unnest(\(known.map(\.key.rawValue)), \(known.map { Int32(clamping: $0.value) })) AS known (kind, version)
-      WHERE jobs.queue = \(queue.rawValue) AND jobs.parked AND jobs.kind = known.kind
-        AND jobs.version <= known.version
+      WITH unparked AS (
+        UPDATE \(schema.jobs) SET parked = false
+        FROM unnest(\(known.map(\.key.rawValue)), \(known.map { Int32(clamping: $0.value) })) AS known (kind, version)
+        WHERE jobs.queue = \(queue.rawValue) AND jobs.parked AND jobs.kind = known.kind
+          AND jobs.version <= known.version
+        RETURNING 1)
+      SELECT count(*) FROM unparked
       """)
+    return try unparked[0].decode(Int.self)
   }
 
   /// Those of `jobs` that are pending, and with `isParked` only those that are parked or are not.

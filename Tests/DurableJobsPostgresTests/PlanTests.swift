@@ -42,14 +42,26 @@ import Testing
         #expect(try await ledger.records(held, queue: queue).count == count)
         #expect(try await ledger.payloads(held, queue: queue).count == count)
         #expect(try await ledger.complete(held, queue: queue).isEmpty)
+        let dead = try await ledger.records(take(), queue: queue)
+        #expect(try await ledger.deadLetter(dead.map { DeadJob(record: $0, attempts: 1, failure: failure) }).isEmpty)
+        let discarded = try await ledger.records(take(), queue: queue)
+        #expect(try await ledger.discard(discarded.map { DeadJob(record: $0, attempts: 1, failure: failure) }).isEmpty)
+        let parked = try await ledger.records(take(), queue: queue)
+        #expect(try await ledger.park(parked).isEmpty)
+        #expect(try await ledger.unpark(queue: queue, kinds: [JobRecord.test().kind: 1]) == count)
+        #expect(try await ledger.complete(parked.map(\.id), queue: queue).isEmpty)
+        let (first, last) = (JobID(high: 0, low: 0), JobID(high: .max, low: .max))
+        _ = try await ledger.pendingIDs(queue: queue, after: first, before: last, limit: count)
+        _ = try await ledger.newestPendingIDs(queue: queue, after: first, before: last, age: .zero, limit: count)
+        _ = try await ledger.takeUnpushed(queue: queue, limit: count)
         let keyed = (0..<count).map { _ in JobRecord.test(uniqueKey: UUID().uuidString) }
         #expect(try await ledger.withTransaction { try await ledger.add(keyed, in: $0) }.count == count)
         #expect(try await ledger.complete(keyed.map(\.id), queue: queue).isEmpty)
       }
       // Plans are kept from the sixth use on. A vacuumed table without pages is read at once.
-      for _ in 0..<8 { try await runAll(try await add(4 * count)) }
+      for _ in 0..<8 { try await runAll(try await add(7 * count)) }
       try await pool.execute("VACUUM jobs.jobs")
-      for _ in 0..<8 { try await runAll(try await add(4 * count)) }
+      for _ in 0..<8 { try await runAll(try await add(7 * count)) }
       let ids = try await add(Self.jobs)
       let before = try await read(pool)
       try await runAll(ids)
@@ -58,9 +70,9 @@ import Testing
     }
   }
 
-  private func failed(_ id: JobID) -> FailedJob {
-    FailedJob(id: id, failure: JobFailure(attempt: 1, at: .now, error: "broke", worker: "w"), runAt: .now)
-  }
+  private var failure: JobFailure { JobFailure(attempt: 1, at: .now, error: "broke", worker: "w") }
+
+  private func failed(_ id: JobID) -> FailedJob { FailedJob(id: id, failure: failure, runAt: .now) }
 
   /// How many rows and entries of the table and its key have been read.
   private func read(_ pool: PostgresPool) async throws -> Int {
