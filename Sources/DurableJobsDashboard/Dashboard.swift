@@ -42,7 +42,7 @@ public struct Dashboard: Service {
     now: @escaping @Sendable () -> Date = { JobClock.now }, logger: Logger
   ) throws {
     health = HealthBoard(now: now, examine: examine)
-    work = BulkWork(clock: clock, logger: logger)
+    work = BulkWork(clock: clock, now: now, logger: logger)
     streams = LiveStreams(clock: clock)
     let own = Self.pages(jobs, schedules, configuration.terms, pages, health, work, now)
     let all = own + pages + [ActionPages()]

@@ -133,7 +133,9 @@ import Testing
   @Test("What takes long goes on without the browser, and the page says how far it is")
   func background() async throws {
     let clock = ContinuousClock()
-    let work = BulkWork(clock: clock, logger: .quiet)
+    let noon = Date(timeIntervalSince1970: 1_800_014_400)
+    let now = Locked(noon)
+    let work = BulkWork(clock: clock, now: { now.withLock { $0 } }, logger: .quiet)
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await work.run() }
       let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -154,7 +156,9 @@ import Testing
       } else {
         Issue.record("\(String(describing: failed))")
       }
-      #expect(work.sentences == ["Failing ended early, after 0: it cannot be"])
+      #expect(work.sentences == ["2027-01-15 12:00:00 UTC: Failing ended early, after 0: it cannot be"])
+      now.withLock { $0 = noon + BulkWork.lifetime + 1 }
+      #expect(work.sentences.isEmpty)
       group.cancelAll()
     }
     await #expect(throws: DashboardRefusal.self) {

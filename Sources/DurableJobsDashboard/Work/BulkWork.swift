@@ -24,18 +24,23 @@ final class BulkWork: Sendable {
   private struct State {
     var next = 0
     var running: [Int: (title: String, count: Int)] = [:]
-    var failures: [String] = []
+    var failures: [(at: Date, what: String)] = []
   }
+
+  /// The age in seconds at which a failure is no longer shown.
+  static let lifetime: TimeInterval = 3600
 
   private let state = Locked(State())
   private let pieces: AsyncStream<Piece>
   private let begin: AsyncStream<Piece>.Continuation
   private let clock: any Clock<Duration>
+  private let now: @Sendable () -> Date
   private let logger: Logger
 
-  init(clock: any Clock<Duration>, logger: Logger) {
+  init(clock: any Clock<Duration>, now: @escaping @Sendable () -> Date, logger: Logger) {
     (pieces, begin) = AsyncStream.makeStream()
     self.clock = clock
+    self.now = now
     self.logger = logger
   }
 
@@ -71,11 +76,13 @@ final class BulkWork: Sendable {
     }
   }
 
-  /// The running actions, in a sentence each.
+  /// The running actions and the last hour's failures, in a sentence each.
   var sentences: [String] {
-    state.withLock { state in
-      state.running.sorted { $0.key < $1.key }.map { "\($1.title): \(PageFormat.number($1.count)) so far." }
-        + state.failures
+    let now = now()
+    return state.withLock { state in
+      state.failures.removeAll { now.timeIntervalSince($0.at) > Self.lifetime }
+      return state.running.sorted { $0.key < $1.key }.map { "\($1.title): \(PageFormat.number($1.count)) so far." }
+        + state.failures.map { "\(PageMoment($0.at, now: now).text) UTC: \($0.what)" }
     }
   }
 
@@ -101,8 +108,8 @@ final class BulkWork: Sendable {
     state.withLock { state in
       let count = state.running.removeValue(forKey: piece.id)?.count ?? 0
       if case .failed(let message) = outcome {
-        state.failures = Array(
-          (state.failures + ["\(piece.title) ended early, after \(PageFormat.number(count)): \(message)"]).suffix(3))
+        let what = "\(piece.title) ended early, after \(PageFormat.number(count)): \(message)"
+        state.failures = (state.failures + [(now(), what)]).suffix(3)
       }
     }
     piece.end.yield(outcome)
