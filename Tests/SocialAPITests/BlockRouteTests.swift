@@ -1,7 +1,9 @@
 import DurableJobs
 import Foundation
 import LibPQClient
+import LocalStack
 import Social
+import TestSupport
 import Testing
 
 /// `block` and `mute` keep two accounts apart, on every route.
@@ -161,6 +163,72 @@ import Testing
       #expect(try await api.send("GET", "/v1/users/ann", as: bob).json["isMuted"] as? Bool == false)
       #expect(try await api.send("DELETE", "/v1/users/bob/mute", as: ann).status == 204)
       #expect(try await api.count("SELECT count(*) FROM restrictions") == 0)
+    }
+  }
+
+  @Test("Who is blocked learns no new name of who blocked them")
+  func newNames() async throws {
+    try await API.run { api in
+      let (ann, bob, cat) = (try await api.open("ann"), try await api.open("bob"), try await api.open("cat"))
+      let id = try #require(try await api.send("GET", "/v1/me", as: ann).json["id"] as? Int)
+      #expect(try await api.send("PUT", "/v1/users/ann/mute", as: bob).status == 204)
+      // Bob has read both conversations.
+      for (sender, name) in [(ann, "ann"), (cat, "cat")] {
+        let sent = try await api.send("POST", "/v1/conversations/bob/messages", as: sender, #"{"text":"hello"}"#)
+        let read = #"{"upTo":\#(try #require(sent.json["id"] as? Int))}"#
+        #expect(try await api.send("POST", "/v1/conversations/\(name)/read", as: bob, read).status == 200)
+      }
+      #expect(try await api.send("PUT", "/v1/users/bob/block", as: ann).status == 204)
+      #expect(try await api.send("PATCH", "/v1/me", as: ann, #"{"username":"anna"}"#).status == 200)
+
+      #expect(try await api.send("GET", "/v1/me/mutes", as: bob).items.isEmpty)
+      for (method, path) in [("PUT", "mute"), ("DELETE", "mute"), ("PUT", "block"), ("DELETE", "block")] {
+        let reply = try await api.send(method, "/v1/users/ann/\(path)", as: bob)
+        #expect((reply.status, reply.code) == (404, "not_found"), "\(method) \(path)")
+      }
+      let events = try await EventSource(port: api.http.port, token: bob, lastEventID: "999-999-999-0-999")
+      let read = try #require(await events.next())
+      #expect(read.name == "read")
+      #expect(try read.fields()["username"] as? String == "cat")
+
+      // A block of his own is listed without her name, and ended by her id.
+      #expect(try await api.send("PUT", "/v1/users/anna/block", as: bob).status == 204)
+      let blocks = try await api.send("GET", "/v1/me/blocks", as: bob).items
+      #expect(blocks.map { $0["username"] as? String } == ["~\(id)"])
+      #expect(blocks.map { $0["name"] as? String } == ["hidden account"])
+      #expect(try await api.send("DELETE", "/v1/users/~\(id)/block", as: cat).status == 404)
+      #expect(try await api.send("DELETE", "/v1/users/~\(id)/block", as: bob).status == 204)
+      #expect(try await api.send("DELETE", "/v1/users/~\(id)/block", as: bob).status == 404)
+
+      #expect(try await api.send("DELETE", "/v1/users/bob/block", as: ann).status == 204)
+      #expect(try await api.send("GET", "/v1/me/mutes", as: bob).items.map { $0["username"] as? String } == ["anna"])
+      let moved = try await api.send("DELETE", "/v1/users/ann/mute", as: bob)
+      #expect(moved.status == 308 && moved.headers["location"] == "/v1/users/anna/mute")
+    }
+  }
+
+  @Test("A mute ends while the block of the same account does")
+  func endsTogether() async throws {
+    try await API.run { api in
+      let (ann, _) = (try await api.open("ann"), try await api.open("bob"))
+      for path in ["block", "mute"] {
+        #expect(try await api.send("PUT", "/v1/users/bob/\(path)", as: ann).status == 204)
+      }
+      let unblocking = try await api.pool.dedicatedConnection()
+      try await unblocking.execute("BEGIN")
+      try await unblocking.execute("UPDATE restrictions SET blocked_at = NULL WHERE blocked_at IS NOT NULL")
+      async let reply = api.send("DELETE", "/v1/users/bob/mute", as: ann)
+      try await eventually("the mute's end waits") {
+        try await api.count(
+          """
+          SELECT count(*) FROM pg_stat_activity
+          WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%restrictions%'
+          """) == 1
+      }
+      try await unblocking.execute("COMMIT")
+      await unblocking.close()
+      #expect(try await reply.status == 204)
+      #expect(try await api.count("SELECT count(*) FROM restrictions WHERE muted_at IS NOT NULL") == 0)
     }
   }
 

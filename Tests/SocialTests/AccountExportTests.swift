@@ -119,6 +119,34 @@ import Testing
     }
   }
 
+  @Test func anExportTellsNoNameOfWhoBlockedTheAccount() async throws {
+    try await FirebaseExport.withFolder { folder in
+      let store = MediaFolder(path: folder.appending(path: "store").path)
+      try await App.run { app in
+        let (ann, bob) = (try await app.account("ann"), try await app.account("bob"))
+        try await app.pool.execute("UPDATE accounts SET email = 'ann@example.org' WHERE id = \(ann)")
+        _ = try await app.pool.transaction {
+          try await Messages.send(try MessageDraft(text: "hello"), to: "ann", by: bob, in: $0)
+        }
+        try await app.pool.transaction { try await Blocks.mute(bob, by: ann, in: $0) }
+        try await app.client.transaction { try await Blocks.block(ann, by: bob, in: $0) }
+        try await app.pool.execute("UPDATE accounts SET username = 'robert' WHERE id = \(bob)")
+        try await request(ann, app)
+        let mails = Locked<[String]>([])
+        try await drain(app, store, mails: mails)
+        let mail = try #require(mails.withLock { $0.first })
+        let file = try await self.file(try token(in: mail), app)
+        guard case .file(let path, _) = try await store.source(of: file.archive) else {
+          Issue.record("a folder has files")
+          return
+        }
+        let bytes = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+        #expect(!bytes.contains("robert"))
+        #expect(bytes.components(separatedBy: "\"~\(bob)\"").count == 3)
+      }
+    }
+  }
+
   @Test func anExportThatWasGivenUpIsBegunAgainAfterADay() async throws {
     try await App.run { app in
       let ann = try await app.account("ann")

@@ -28,6 +28,19 @@ public struct AccountSummary: Sendable, Hashable {
     avatar = try String?(postgres: row[first + 4])
   }
 
+  /// The prefix of what stands for a username that is not to be told; no username begins with it.
+  private static let mark: Character = "~"
+
+  /// An account that is deleted, suspended or hidden from the reader. `~ID` stands for its username.
+  static func unnamed(_ id: Int, _ name: String) -> AccountSummary {
+    AccountSummary(id: id, username: "\(mark)\(id)", name: name, major: "", avatar: nil)
+  }
+
+  /// The id in `~ID`; nil for another text.
+  static func unnamedID(_ text: String) -> Int? {
+    text.first == mark ? EntityID.parse(String(text.dropFirst())) : nil
+  }
+
   /// The existing accounts among these ids, by id.
   static func all(_ ids: Set<Int>, in reader: some SocialReader) async throws -> [Int: AccountSummary] {
     if ids.isEmpty { return [:] }

@@ -8,6 +8,15 @@ enum AccountArchiveParts {
   /// The account's id, which the transaction sets.
   private static let own = "current_setting('fanmill.export')::bigint"
 
+  /// Whether the account may know the current name of another.
+  private static func isVisible(_ column: String) -> String {
+    """
+    NOT EXISTS (SELECT FROM hidden_accounts hidden WHERE hidden.account_id = \(column)) AND NOT EXISTS (
+      SELECT FROM restrictions kept_away WHERE kept_away.account_id = \(own) AND kept_away.other_id = \(column)
+        AND (kept_away.blocked_at IS NOT NULL OR kept_away.is_blocked))
+    """
+  }
+
   static let all: [Part] = profile + writing + messages + fandom + safety
 
   private static let profile = [
@@ -88,14 +97,15 @@ enum AccountArchiveParts {
       sql: """
         SELECT m.id, coalesce(a.username, '~' || m.peer_id) AS peer, m.is_own AS "isOwn", m.text,
           m.created_at AS "createdAt"
-        FROM messages m LEFT JOIN accounts a ON a.id = m.peer_id WHERE m.owner_id = \(own) ORDER BY m.id
+        FROM messages m LEFT JOIN accounts a ON a.id = m.peer_id AND \(isVisible("m.peer_id"))
+        WHERE m.owner_id = \(own) ORDER BY m.id
         """),
     Part(
       name: "notifications.json",
       sql: """
         SELECT n.id, n.type, n.checked OR n.id <= coalesce(c.checked_until, 0) AS checked, a.username,
           nullif(n.post_id, 0) AS "postId", nullif(n.comment_id, 0) AS "commentId", n.created_at AS "createdAt"
-        FROM notifications n LEFT JOIN accounts a ON a.id = n.actor_id
+        FROM notifications n LEFT JOIN accounts a ON a.id = n.actor_id AND \(isVisible("n.actor_id"))
         LEFT JOIN notification_counts c ON c.owner_id = n.owner_id
         WHERE n.owner_id = \(own) ORDER BY n.id
         """),
@@ -129,7 +139,8 @@ enum AccountArchiveParts {
     Part(
       name: "blocks.json",
       sql: """
-        SELECT a.username, r.blocked_at AS "blockedAt", r.muted_at AS "mutedAt"
+        SELECT CASE WHEN r.is_blocked THEN '~' || a.id ELSE a.username END AS username, r.blocked_at AS "blockedAt",
+          r.muted_at AS "mutedAt"
         FROM restrictions r JOIN accounts a ON a.id = r.other_id
         WHERE r.account_id = \(own) AND (r.blocked_at IS NOT NULL OR r.muted_at IS NOT NULL) ORDER BY a.id
         """),

@@ -63,7 +63,7 @@ public enum Messages {
   }
 
   /// Whether neither account of a conversation `c` has blocked the other.
-  private static let isAllowed: PostgresQuery = """
+  static let isAllowed: PostgresQuery = """
     NOT EXISTS (SELECT FROM restrictions r WHERE r.account_id = c.owner_id AND r.other_id = c.peer_id
       AND (r.blocked_at IS NOT NULL OR r.is_blocked))
     """
@@ -99,21 +99,25 @@ public enum Messages {
 
   /// How many received messages an account has not read. Messages from blocked and blocking accounts do not count.
   public static func unread(of owner: Int, in reader: some SocialReader) async throws -> Int {
-    let rows = try await reader.rows(
-      """
-      SELECT unread - (
-        SELECT coalesce(sum(c.unread), 0)::bigint FROM restrictions r
-        JOIN conversations c ON c.owner_id = r.account_id AND c.peer_id = r.other_id
+    try await reader.rows("SELECT \(unread(of: "\(owner)"))")[0].decode(Int.self)
+  }
+
+  /// - Parameter owner: an expression.
+  static func unread(of owner: PostgresQuery) -> PostgresQuery {
+    """
+    coalesce((
+      SELECT inbox.unread - (
+        SELECT coalesce(sum(hidden.unread), 0)::bigint FROM restrictions r
+        JOIN conversations hidden ON hidden.owner_id = r.account_id AND hidden.peer_id = r.other_id
         WHERE r.account_id = \(owner) AND (r.blocked_at IS NOT NULL OR r.is_blocked))
-      FROM inboxes WHERE owner_id = \(owner)
-      """)
-    return try rows.first?.decode(Int.self) ?? 0
+      FROM inboxes inbox WHERE inbox.owner_id = \(owner)), 0)
+    """
   }
 
   /// The account that an owner has a conversation with. A deleted or suspended account is named by its id, since its
   /// messages remain.
   private static func peer(_ name: String, of owner: Int, in reader: some SocialReader) async throws -> Int {
-    guard let id = Peer.id(name) else {
+    guard let id = AccountSummary.unnamedID(name) else {
       let id = try await Accounts.id(of: name, seenBy: owner, in: reader)
       guard id != owner else { throw toOneself }
       return id
@@ -136,11 +140,6 @@ public enum Messages {
 private struct Peer {
   let account: AccountSummary
 
-  /// The prefix of the name of a deleted or suspended account; no username begins with it.
-  private static let mark: Character = "~"
-
-  static func id(_ name: String) -> Int? { name.first == mark ? EntityID.parse(String(name.dropFirst())) : nil }
-
   /// Reads an account's columns and, nine columns after the first, whether it is deleted; nil for a public account.
   init(row: PostgresRow, at first: Int) throws {
     let id = try Int(postgres: row[first])
@@ -150,9 +149,7 @@ private struct Peer {
         id: id, username: username, name: try String(postgres: row[first + 2]),
         major: try String(postgres: row[first + 3]), avatar: try String?(postgres: row[first + 4]))
     } else {
-      account = AccountSummary(
-        id: id, username: "\(Self.mark)\(id)", name: isDeleted == false ? "suspended account" : "deleted account",
-        major: "", avatar: nil)
+      account = .unnamed(id, isDeleted == false ? "suspended account" : "deleted account")
     }
   }
 }

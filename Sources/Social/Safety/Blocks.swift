@@ -68,6 +68,8 @@ public enum Blocks {
   /// Ends a mute.
   public static func unmute(_ other: Int, by account: Int, in transaction: PostgresTransaction) async throws {
     try await transaction.pipeline([
+      // Both statements see the row as a racing `unblock` leaves it.
+      "SELECT FROM restrictions WHERE account_id = \(account) AND other_id = \(other) FOR UPDATE",
       """
       DELETE FROM restrictions WHERE account_id = \(account) AND other_id = \(other)
         AND blocked_at IS NULL AND NOT is_blocked
@@ -84,26 +86,33 @@ public enum Blocks {
 
   /// A page of the accounts that an account has blocked or muted, newest first. The cursor is the time, in microseconds
   /// since 1970.
+  ///
+  /// Of accounts that have blocked the reader, mutes are left out and blocks are unnamed: `id` takes their `~ID`.
   public static func list(
     _ kind: Kind, by account: Int, _ page: PageRequest, in reader: some SocialReader
   ) async throws -> Page<RestrictedAccount> {
-    let column =
+    let (column, condition): (String, PostgresQuery) =
       switch kind {
-      case .blocked: "blocked_at"
-      case .muted: "muted_at"
+      case .blocked: ("blocked_at", "true")
+      case .muted: ("muted_at", "NOT r.is_blocked")
       }
     // Includes suspended accounts, so that an account can see every block it has made.
     let rows = try await reader.rows(
       """
-      SELECT \(unescaped: AccountSummary.columns), to_microseconds(r.\(unescaped: column)), r.\(unescaped: column)
+      SELECT \(unescaped: AccountSummary.columns), to_microseconds(r.\(unescaped: column)), r.\(unescaped: column),
+        r.is_blocked
       FROM restrictions r JOIN accounts a ON a.id = r.other_id
-      WHERE r.account_id = \(account) AND r.\(unescaped: column) < from_microseconds(\(min(page.cursor, lastMicrosecond)))
+      WHERE r.account_id = \(account) AND \(condition)
+        AND r.\(unescaped: column) < from_microseconds(\(min(page.cursor, lastMicrosecond)))
       ORDER BY r.\(unescaped: column) DESC LIMIT \(page.limit + 1)
       """)
     let found = try rows.map { row in
-      (
+      let other = try AccountSummary(row: row)
+      let isNamed = try !Bool(postgres: row[7])
+      return (
         cursor: try Int(postgres: row[5]),
-        item: RestrictedAccount(account: try AccountSummary(row: row), since: try Date(postgres: row[6]))
+        item: RestrictedAccount(
+          account: isNamed ? other : .unnamed(other.id, "hidden account"), since: try Date(postgres: row[6]))
       )
     }
     return Page(found, limit: page.limit, cursor: \.cursor).map(\.item)
@@ -112,11 +121,27 @@ public enum Blocks {
   /// In the year 3000.
   private static let lastMicrosecond = 32_503_680_000_000_000
 
-  /// The id of an account to block or mute, even if it is already hidden.
+  /// The id of an account to block or mute, even if it is already hidden: by its username, or as `list` names it.
   ///
   /// - Throws: `not_found`, `AccountMoved`.
-  public static func id(of name: String, in reader: some SocialReader) async throws -> Int {
-    try await Accounts.id(of: name, in: reader)
+  public static func id(of name: String, for account: Int, in reader: some SocialReader) async throws -> Int {
+    if let id = AccountSummary.unnamedID(name) {
+      let rows = try await reader.rows(
+        """
+        SELECT FROM restrictions WHERE account_id = \(account) AND other_id = \(id) AND blocked_at IS NOT NULL
+        """)
+      if rows.isEmpty { throw SocialError.notFound("account") }
+      return id
+    }
+    do {
+      return try await Accounts.id(of: name, in: reader)
+    } catch let moved as AccountMoved {
+      // Its new name is not for those whom it has blocked.
+      let id = try await Accounts.id(of: moved.to, in: reader)
+      let rows = try await reader.rows(
+        "SELECT FROM restrictions WHERE account_id = \(account) AND other_id = \(id) AND is_blocked")
+      throw rows.isEmpty ? moved as any Error : SocialError.notFound("account")
+    }
   }
 
   private static func check(_ other: Int, _ account: Int) throws {

@@ -48,7 +48,7 @@ struct BlockRoutes: Sendable {
 
   private func both(_ context: APIContext) async throws -> (viewer: Int, other: Int) {
     let viewer = try context.viewer
-    return (viewer.id, try await Blocks.id(of: try context.parameter("name"), in: pool))
+    return (viewer.id, try await Blocks.id(of: try context.parameter("name"), for: viewer.id, in: pool))
   }
 
   private struct RestrictedView: Encodable {
