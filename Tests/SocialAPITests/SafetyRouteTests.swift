@@ -5,6 +5,7 @@ import DurableJobsRedis
 import Foundation
 import LibPQClient
 import SocialAdmin
+import TestSupport
 import Testing
 
 @testable import Social
@@ -99,6 +100,24 @@ import Testing
         _ = try await admin(api).resolve(ids[2], as: .suspended, because: "x", by: .terminal, through: client(api))
       }
       #expect(try await report(bodies[2], as: bob, api).json["id"] as? Int != ids[2])
+    }
+  }
+
+  @Test("What a removed account wrote is no longer reported")
+  func removedAuthors() async throws {
+    try await API.run { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      let message = try await api.send("POST", "/v1/conversations/bob/messages", as: ann, #"{"text":"hello"}"#)
+      let body = #"{"message":\#(try #require(message.json["id"] as? Int)),"reason":"spam"}"#
+      #expect(try await api.send("DELETE", "/v1/me", as: ann, #"{"password":"a password"}"#).status == 204)
+      #expect(try await report(body, as: bob, api).code == "not_found")
+      try await drain(api)
+      try await eventually("the account is removed") {
+        try await drain(api)
+        return try await api.count("SELECT count(*) FROM hidden_accounts") == 0
+      }
+      #expect(try await report(body, as: bob, api).code == "not_found")
+      #expect(try await LeftoverAudit.run(on: api.pool).isClean)
     }
   }
 

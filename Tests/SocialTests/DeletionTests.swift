@@ -202,6 +202,35 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 1000])
+  func aConversationThatABlockHidGoesWithTheAccount(batch: Int) async throws {
+    try await AccountRemoval.$batch.withValue(batch) {
+      try await App.run { app in
+        let world = try await World(app)
+        let (ann, bob, cat) = (world.ann, world.bob, world.cat)
+        for (sender, name) in [(ann, "bob"), (cat, "bob"), (ann, "cat")] {
+          _ = try await app.pool.transaction {
+            try await Messages.send(try MessageDraft(text: "unread"), to: name, by: sender, in: $0)
+          }
+        }
+        let unread = try await Messages.unread(of: bob, in: app.pool)
+        try await app.client.transaction { try await Blocks.block(ann, by: bob, in: $0) }
+        let left = try await Messages.unread(of: bob, in: app.pool)
+        #expect(left < unread)
+        try await world.delete()
+        try await drain(app)
+        #expect(try await Messages.conversations(of: bob, PageRequest(), in: app.pool).items.map(\.peer.id) == [cat])
+        #expect(try await Messages.unread(of: bob, in: app.pool) == left)
+        #expect(
+          try await app.count("SELECT count(*) FROM messages WHERE owner_id = \(bob) AND peer_id = \(ann)") == 0)
+        // Others keep theirs.
+        #expect(
+          try await app.count("SELECT count(*) FROM messages WHERE owner_id = \(cat) AND peer_id = \(ann)") > 0)
+        try await world.expectNothingLeft()
+      }
+    }
+  }
+
   /// A request that the account sent before the end commits long after; the removal waits for it.
   @Test func whatIsStillBeingWrittenIsRemovedToo() async throws {
     try await App.run { app in

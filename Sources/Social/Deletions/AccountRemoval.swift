@@ -48,6 +48,7 @@ public struct AccountRemoval: Job {
     if try await removeFollows(in: transaction) { return .more }
     if try await removeFollowNotices(in: transaction) { return .more }
     if try await removeCelebs(in: transaction) { return .more }
+    if try await removeRestrictions(in: transaction) { return .more }
     for batch in batches {
       let removed = try await sql.execute(batch)
       if removed > 0 { return .more }
@@ -152,6 +153,38 @@ public struct AccountRemoval: Job {
     return true
   }
 
+  /// Removes others' blocks and mutes of the account, and before a block the conversation that it hides, which would
+  /// reappear.
+  private func removeRestrictions(in transaction: AppTransaction) async throws -> Bool {
+    let sql = transaction.sql
+    let rows = try await sql.query(
+      """
+      SELECT account_id, blocked_at IS NOT NULL FROM restrictions WHERE other_id = \(account)
+      ORDER BY account_id LIMIT \(Self.batch)
+      """
+    ).decode(Int.self, Bool.self)
+    if rows.isEmpty { return false }
+    let hiders = rows.filter(\.1).map(\.0)
+    let messages = try await sql.execute(
+      """
+      DELETE FROM messages USING (
+        SELECT owner_id AS owner, id AS message FROM messages
+        WHERE owner_id = ANY (\(hiders)) AND peer_id = \(account) ORDER BY owner_id, id LIMIT \(Self.batch)
+      ) old WHERE owner_id = owner AND peer_id = \(account) AND id = message
+      """)
+    if messages > 0 { return true }
+    try await sql.pipeline([
+      "SELECT FROM inboxes WHERE owner_id = ANY (\(hiders)) ORDER BY owner_id FOR NO KEY UPDATE",
+      """
+      WITH gone AS (
+        DELETE FROM conversations WHERE owner_id = ANY (\(hiders)) AND peer_id = \(account) RETURNING owner_id, unread)
+      UPDATE inboxes SET unread = inboxes.unread - gone.unread FROM gone WHERE inboxes.owner_id = gone.owner_id
+      """,
+      "DELETE FROM restrictions WHERE other_id = \(account) AND account_id = ANY (\(rows.map(\.0)))",
+    ])
+    return true
+  }
+
   private func removePictures(in transaction: AppTransaction) async throws -> Bool {
     let pictures = try await transaction.sql.query(
       "SELECT id FROM media WHERE owner_id = \(account) ORDER BY id LIMIT \(Self.batch)"
@@ -187,10 +220,6 @@ public struct AccountRemoval: Job {
       "DELETE FROM inboxes WHERE owner_id = \(account)",
       "DELETE FROM celeb_fans WHERE account_id = \(account)",
       "DELETE FROM restrictions WHERE account_id = \(account)",
-      """
-      DELETE FROM restrictions WHERE other_id = \(account) AND account_id = ANY (ARRAY(
-        SELECT account_id FROM restrictions WHERE other_id = \(account) ORDER BY account_id LIMIT \(limit)))
-      """,
       """
       DELETE FROM reports WHERE id = ANY (ARRAY(
         SELECT id FROM reports WHERE reporter_id = \(account) OR account_id = \(account) LIMIT \(limit)))

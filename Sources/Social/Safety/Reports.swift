@@ -131,7 +131,7 @@ public enum Reports {
       subject = .message(id)
       rows = try await transaction.query(
         """
-        SELECT m.peer_id, m.text FROM messages m
+        SELECT m.peer_id, m.text FROM messages m JOIN accounts a ON a.id = m.peer_id
         WHERE m.owner_id = \(viewer) AND m.id = \(id) AND NOT m.is_own
           AND \(Visibility.isVisible("m.peer_id", to: viewer))
         """)
