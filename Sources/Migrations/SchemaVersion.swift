@@ -3,7 +3,7 @@ import LibPQClient
 /// The schema that this build's API and workers need: a newer one works, an older one does not.
 public enum SchemaVersion {
   /// The number of the newest migration.
-  public static let needed = 63
+  public static let needed = 64
 
   /// - Throws: `.behind` if the database's schema is older or missing; Postgres's errors.
   public static func check(_ pool: PostgresPool) async throws {

@@ -104,6 +104,12 @@ final class EventSource: Sendable {
     }
   }
 
+  /// The next position in the stream, with or without an event.
+  func nextID() async -> String? {
+    for await line in lines where line.hasPrefix("id: ") { return String(line.dropFirst(4)) }
+    return nil
+  }
+
   /// The next event, compared with the API's document; nil when the server has ended the stream.
   func next() async -> Event? {
     var event = Event()

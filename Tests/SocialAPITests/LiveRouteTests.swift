@@ -205,6 +205,76 @@ import Testing
     }
   }
 
+  @Test("What is read elsewhere says how many messages are unread in all conversations")
+  func unreadElsewhere() async throws {
+    try await API.run { api in
+      let (ann, bob, cat) = (try await api.open("ann"), try await api.open("bob"), try await api.open("cat"))
+      let sent = try await api.send("POST", "/v1/conversations/ann/messages", as: bob, #"{"text":"hello"}"#)
+      _ = try await api.send("POST", "/v1/conversations/ann/messages", as: cat, #"{"text":"hi"}"#)
+      let phone = try await EventSource(port: api.http.port, token: ann)
+      let read = #"{"upTo":\#(try #require(sent.json["id"] as? Int))}"#
+      #expect(try await api.send("POST", "/v1/conversations/bob/read", as: ann, read).json["unread"] as? Int == 1)
+      #expect(try await next(phone).fields()["unread"] as? Int == 1)
+    }
+  }
+
+  /// The position in `live_events` of an event's id.
+  private func live(_ id: String?) throws -> Int {
+    let parts = try #require(id).split(separator: "-").compactMap { Int($0) }
+    try #require(parts.count == 5)
+    return parts[2]
+  }
+
+  @Test("A stream goes on past live events that are not for it, and comes back to none of them")
+  func positions() async throws {
+    try await API.run(second: .milliseconds(10)) { api in
+      let (ann, bob, eve) = (try await api.open("ann"), try await api.open("bob"), try await api.open("eve"))
+      let (anns, eves) = (try await api.post("one", as: ann), try await api.post("two", as: eve))
+      let source = try await EventSource(port: api.http.port, token: ann)
+      let open = try await EventSource(port: api.http.port, token: eve, posts: [eves])
+      _ = try await comment("early", on: eves, as: bob, api)
+      try await api.drain("notifications")
+      let early = try live(try await next(open, but: ["likes", "notification", "comment"]).id)
+      _ = try await api.send("PUT", "/v1/posts/\(anns)/like", as: bob)
+      try await api.drain("notifications")
+      // An event of another kind says so.
+      let like = try await next(source)
+      #expect(like.name == "notification")
+      #expect(try live(like.id) >= early)
+      // Without any event, a report does. Nobody has this post open.
+      open.hangUp()
+      try await eventually("the stream has ended") { api.events.streams.count == 1 }
+      _ = try await comment("late", on: eves, as: bob, api)
+      try await api.drain("notifications")
+      let late = try await api.count("SELECT max(id) FROM live_events")
+      var id = like.id
+      while try live(id) < late { id = await source.nextID() }
+      source.hangUp()
+      let back = try await EventSource(port: api.http.port, token: ann, posts: [eves], lastEventID: id)
+      _ = try await comment("new", on: eves, as: bob, api)
+      try await api.drain("notifications")
+      #expect((try await next(back).fields()["comment"] as? [String: Any])?["text"] as? String == "new")
+    }
+  }
+
+  @Test("Who comes back to many messages gets all of them")
+  func manyMessages() async throws {
+    try await API.run { api in
+      let (ann, bob) = (try await api.open("ann"), try await api.open("bob"))
+      let first = try await api.send("POST", "/v1/conversations/ann/messages", as: bob, #"{"text":"first"}"#)
+      let id = try #require(first.json["id"] as? Int)
+      try await api.pool.execute(
+        """
+        SELECT send_message(b.id, a.id, 'more', 1000) FROM accounts a, accounts b, generate_series(1, 120)
+        WHERE a.username = 'ann' AND b.username = 'bob'
+        """)
+      let source = try await EventSource(port: api.http.port, token: ann, lastEventID: "0-\(id)-0-0-0")
+      var ids: [Int] = []
+      while ids.count < 120 { ids.append(try #require(try await next(source).fields()["id"] as? Int)) }
+      #expect(ids == Array(Set(ids)).sorted() && !ids.contains(id))
+    }
+  }
+
   @Test("Who is kept apart hears nothing of the other in a thread")
   func restrictions() async throws {
     try await API.run { api in

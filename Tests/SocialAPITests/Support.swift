@@ -49,7 +49,7 @@ struct API: Sendable {
     purchases: PurchaseRules = PurchaseRules(),
     agreements: AgreementSecrets? = AgreementSecrets(secret: "a key of the tests, 32 characters or more"),
     asksAdults: Bool = false, sendsMail: Bool = true, confirmsSignUp: Bool = false,
-    patience: Duration = .seconds(60),
+    patience: Duration = .seconds(60), second: Duration = .seconds(1),
     requestTimeout: Duration = .seconds(60),
     postgres: PrivatePostgres? = nil, redis: PrivateRedis? = nil, usesPusher: Bool = false,
     limits: ConnectionLimits = ConnectionLimits(),
@@ -76,7 +76,7 @@ struct API: Sendable {
       try await withPool(url, logger) { pool in
         try await serve(
           client, pool, rules, certificates, purchases, agreements, asksAdults, logger, sendsMail, confirmsSignUp,
-          patience, requestTimeout,
+          patience, second, requestTimeout,
           usesPusher,
           limits, hasher,
           mediaQuota, proxies, feeds, budgets(client), body)
@@ -96,7 +96,7 @@ struct API: Sendable {
   private static func serve(
     _ client: RedisClient, _ pool: PostgresPool, _ rules: LookupRules, _ certificates: FanCertificates?,
     _ purchases: PurchaseRules, _ agreements: AgreementSecrets?, _ asksAdults: Bool, _ logger: Logger,
-    _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration,
+    _ sendsMail: Bool, _ confirmsSignUp: Bool, _ patience: Duration, _ second: Duration,
     _ requestTimeout: Duration,
     _ usesPusher: Bool,
     _ limits: ConnectionLimits, _ hasher: PasswordHasher, _ mediaQuota: Int, _ proxies: TrustedProxies,
@@ -108,7 +108,7 @@ struct API: Sendable {
     let jobs = JobClient(
       broker: broker, ledger: PostgresLedger(pool: pool), pusher: pusher, logger: logger)
     let events = EventHub(
-      pool: pool, countPause: .milliseconds(20), patience: patience, logger: logger)
+      pool: pool, countPause: .milliseconds(20), patience: patience, second: second, logger: logger)
     let media = NSTemporaryDirectory() + "fanmill-media-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: media, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(atPath: media) } }

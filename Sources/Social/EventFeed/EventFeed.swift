@@ -29,7 +29,7 @@ public enum EventFeed {
       SELECT coalesce((SELECT max(id) FROM notifications WHERE owner_id = \(account)), 0),
         coalesce((SELECT max(id) FROM messages WHERE owner_id = \(account)), 0),
         coalesce((SELECT max(id) FROM live_events), (SELECT id FROM live_floor)),
-        coalesce((SELECT max(read_version) FROM conversations WHERE owner_id = \(account)), 0),
+        coalesce((SELECT max(read_version) FROM conversations WHERE owner_id = \(account) AND read_version > 0), 0),
         coalesce((SELECT checks FROM notification_counts WHERE owner_id = \(account)), 0),
         coalesce((SELECT expires_at FROM sessions WHERE token_hash = \(session.hash)), now()),
         ARRAY(SELECT id FROM posts p WHERE id = ANY (\(posts)) AND \(Visibility.seesPost(account)))
@@ -127,10 +127,14 @@ public enum EventFeed {
       ORDER BY place, m.id
       """,
       """
-      SELECT place, c.read_version, coalesce(a.username, '~' || c.peer_id), c.read_id, c.unread
+      SELECT place, c.read_version, coalesce(a.username, '~' || c.peer_id), c.read_id,
+        CASE WHEN \(Messages.isAllowed) THEN \(Messages.unread(of: "account")) END
       FROM unnest(\(accounts), \(listeners.map(\.cursor.reading))) WITH ORDINALITY AS listener (account, seen, place)
-      JOIN conversations c ON c.owner_id = account AND c.read_version > seen
-      LEFT JOIN accounts a ON a.id = c.peer_id
+      CROSS JOIN LATERAL (
+        SELECT * FROM conversations WHERE owner_id = account AND read_version > seen AND read_version > 0
+        ORDER BY read_version LIMIT \(maxCount)
+      ) c
+      LEFT JOIN accounts a ON a.id = c.peer_id AND \(Visibility.isPublic("c.peer_id"))
       ORDER BY place, c.read_version
       """,
     ])
@@ -145,13 +149,18 @@ public enum EventFeed {
         .message(id: id, username: username, isOwn: isOwn, text: text, createdAt: date), listeners[place - 1].cursor,
         to: place - 1)
     }
+    news.unfinished = Set(counts.filter { $0.value == maxCount }.keys)
+    counts = [:]
     for (place, version, username, upTo, unread) in try answers[1].decode(
-      Int.self, Int.self, String.self, Int.self, Int.self)
+      Int.self, Int.self, String.self, Int.self, Int?.self)
     {
       listeners[place - 1].cursor.reading = version
+      counts[place - 1, default: 0] += 1
+      // The conversation is hidden by a block.
+      guard let unread else { continue }
       news.add(.read(username: username, upTo: upTo, unread: unread), listeners[place - 1].cursor, to: place - 1)
     }
-    news.unfinished = Set(counts.filter { $0.value == maxCount }.keys)
+    news.unfinished.formUnion(counts.filter { $0.value == maxCount }.keys)
     return news
   }
 

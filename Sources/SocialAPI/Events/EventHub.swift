@@ -11,7 +11,7 @@ import Social
 /// Pushes events to listening clients as soon as they are committed.
 ///
 /// Transactions publish what may have changed (`LiveTopic`). The hub reads the changes for all listeners with a few
-/// statements, however many streams are open, and sends no queries while idle. After losing its notification
+/// statements, however many streams are open, and sends one query a minute while idle. After losing its notification
 /// connection, it reconnects and reads everything again.
 ///
 /// `run()` serves until a graceful shutdown, which ends every stream; clients then reconnect to another process and
@@ -19,21 +19,27 @@ import Social
 public final class EventHub: Service {
   /// The interval between keep-alives, in seconds.
   private static let silence = 15
+  /// The interval between reports of a stream's position, in seconds. A client that heard nothing else resumes from the
+  /// last one: it misses nothing, and gets nothing from before.
+  private static let report = 60
 
   private let pool: PostgresPool
   private let logger: Logger
   private let countPause: Duration
   private let patience: Duration
+  private let second: Duration
   let streams = EventStreams()
 
   /// - Parameters:
   ///   - countPause: the minimum time between two counts of one post.
   ///   - patience: how long a client may leave sent data unread.
+  ///   - second: how long a second of keep-alives and reports lasts.
   public init(
     pool: PostgresPool, countPause: Duration = .milliseconds(500),
-    patience: Duration = .seconds(20), logger: Logger
+    patience: Duration = .seconds(20), second: Duration = .seconds(1), logger: Logger
   ) {
     self.patience = patience
+    self.second = second
     self.pool = pool
     self.countPause = countPause
     self.logger = logger
@@ -101,17 +107,18 @@ public final class EventHub: Service {
     }
   }
 
-  /// Sends keep-alives, ends the streams of expired sessions, and cuts off clients that do not read. Each second covers
-  /// a fifteenth of the streams, to spread the writes.
+  /// Sends keep-alives and positions, ends the streams of expired sessions, and cuts off clients that do not read. Each
+  /// second covers a part of the streams, to spread the writes.
   private func keepAlive() async {
     var tick = 0
     var kept = ContinuousClock.now
     while true {
-      do { try await Task.sleep(for: min(.seconds(1), patience / 2)) } catch { return }
+      do { try await Task.sleep(for: min(second, patience / 2)) } catch { return }
       attendStalled()
-      if kept.duration(to: .now) < .seconds(1) { continue }
+      if kept.duration(to: .now) < second { continue }
       kept = .now
       tick += 1
+      streams.readPositions(hasLive: tick % Self.report == 0) { [tick] in $0 % Self.report == tick % Self.report }
       let now = Date.now
       for (id, stream) in streams.streams(where: { id, _ in id % Self.silence == tick % Self.silence }) {
         if stream.sessionEnd <= now {

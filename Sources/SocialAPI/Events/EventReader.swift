@@ -45,7 +45,14 @@ struct EventReader: Sendable {
     }
     try await sendOwn(.notifications, to: streams.ids(of: reads.notifications).subtracting(reads.streams))
     try await sendOwn(.messages, to: streams.ids(of: reads.messages).subtracting(reads.streams))
-    if reads.hasLive || !reads.streams.isEmpty { position = try await sendLive(after: known) }
+    if reads.hasLive || !reads.streams.isEmpty {
+      let reached = try await sendLive(after: known)
+      streams.pass(upTo: reached, newcomers: reads.streams)
+      position = reached
+    }
+    for (id, stream) in streams.streams(reads.positions) where !stream.isStalled {
+      streams.send(EventText.silence, stream.listener.cursor, to: id)
+    }
     try await sendCounts(reads.counts, newcomers: reads.streams)
   }
 
@@ -60,7 +67,8 @@ struct EventReader: Sendable {
   /// The number of streams that one statement reads for.
   private static let batch = 500
 
-  /// Sends accounts their own notifications and messages.
+  /// Sends accounts their own notifications and messages. One that has more than one read returns must wait for the
+  /// next, so that nobody waits for it.
   private func sendOwn(_ kind: Kind, to ids: Set<Int>) async throws {
     var left = Array(ids)
     while !left.isEmpty {
@@ -68,18 +76,16 @@ struct EventReader: Sendable {
       left.removeLast(batch.count)
       let known = streams.streams(batch).filter { !$0.stream.isStalled }
       var listeners = known.map(\.stream.listener)
-      var unfinished: Set<Int> = []
       if kind != .messages {
         let news = try await EventFeed.notifications(for: &listeners, in: pool)
         try deliver(news, to: known.map(\.id), listeners)
-        unfinished.formUnion(news.unfinished)
+        streams.readOn(notifications: news.unfinished.map { listeners[$0].account })
       }
       if kind != .notifications {
         let news = try await EventFeed.messages(for: &listeners, in: pool)
         try deliver(news, to: known.map(\.id), listeners)
-        unfinished.formUnion(news.unfinished)
+        streams.readOn(messages: news.unfinished.map { listeners[$0].account })
       }
-      left += unfinished.map { known[$0].id }
     }
   }
 

@@ -19,6 +19,8 @@ final class EventStreams: Sendable {
     /// Whether sending is paused: before the response has begun, and while the client does not read.
     fileprivate(set) var isStalled = true
     fileprivate(set) var hasBegun = false
+    /// Whether it has got every live event up to `State.position`.
+    fileprivate var isCurrent = false
     fileprivate(set) var posts: [Int]
     let token: SessionToken
     let sessionEnd: Date
@@ -35,11 +37,13 @@ final class EventStreams: Sendable {
     var counts: Set<Int> = []
     var removals: Set<Int> = []
     var restrictions: Set<Int> = []
+    /// Streams to be told their positions.
+    var positions: Set<Int> = []
     var hasLive = false
 
     var isEmpty: Bool {
       streams.isEmpty && notifications.isEmpty && messages.isEmpty && sessions.isEmpty && counts.isEmpty
-        && removals.isEmpty && restrictions.isEmpty && !hasLive
+        && removals.isEmpty && restrictions.isEmpty && positions.isEmpty && !hasLive
     }
   }
 
@@ -53,6 +57,17 @@ final class EventStreams: Sendable {
     var reads = Reads()
     /// The time at which each post's counts were last sent.
     var countedAt: [Int: ContinuousClock.Instant] = [:]
+    /// The position in `live_events` that all current streams have reached.
+    var position = 0
+
+    /// The stream with its cursors. Those of current streams move together, by `position` alone.
+    func moved(_ stream: Stream) -> Stream {
+      guard stream.isCurrent else { return stream }
+      var stream = stream
+      stream.listener.cursor.live = max(stream.listener.cursor.live, position)
+      stream.sent.live = max(stream.sent.live, position)
+      return stream
+    }
   }
 
   private let state = Locked(State())
@@ -167,6 +182,25 @@ final class EventStreams: Sendable {
     if isAny { signal.yield() }
   }
 
+  /// Adds the remaining reads of accounts that had more than one read returns.
+  func readOn(notifications: [Int] = [], messages: [Int] = []) {
+    state.withLock { state in
+      state.reads.notifications.formUnion(notifications)
+      state.reads.messages.formUnion(messages)
+    }
+  }
+
+  /// Adds a report of their positions to streams, and with `hasLive` a read that moves them.
+  func readPositions(hasLive: Bool, of isDue: (Int) -> Bool) {
+    let isAny = state.withLock { state in
+      if state.streams.isEmpty { return false }
+      state.reads.positions.formUnion(state.streams.keys.filter(isDue))
+      if hasLive { state.reads.hasLive = true }
+      return !state.reads.isEmpty
+    }
+    if isAny { signal.yield() }
+  }
+
   /// Adds every read.
   func readAllAgain() {
     state.withLock { state in
@@ -235,7 +269,7 @@ final class EventStreams: Sendable {
 
   /// The open ones among `ids`.
   func streams(_ ids: some Sequence<Int>) -> [(id: Int, stream: Stream)] {
-    state.withLock { state in ids.compactMap { id in state.streams[id].map { (id, $0) } } }
+    state.withLock { state in ids.compactMap { id in state.streams[id].map { (id, state.moved($0)) } } }
   }
 
   /// The streams for which `condition` holds.
@@ -264,7 +298,13 @@ final class EventStreams: Sendable {
   }
 
   /// Pauses a stream whose client does not read.
-  func stall(_ id: Int) { state.withLock { $0.streams[id]?.isStalled = true } }
+  func stall(_ id: Int) {
+    state.withLock { state in
+      guard var stream = state.streams[id].map(state.moved) else { return }
+      (stream.isStalled, stream.isCurrent) = (true, false)
+      state.streams[id] = stream
+    }
+  }
 
   /// Goes on with a stream whose client reads again.
   func resume(_ id: Int) {
@@ -285,6 +325,15 @@ final class EventStreams: Sendable {
       guard let stream = state.streams[id] else { return false }
       state.streams[id]?.listener.cursor.live = max(live, stream.listener.cursor.live)
       return !stream.isStalled
+    }
+  }
+
+  /// Moves all current streams past the live events up to `position`, whether they got any of them or not, and makes
+  /// those of `newcomers` current that are not paused.
+  func pass(upTo position: Int, newcomers: Set<Int>) {
+    state.withLock { state in
+      state.position = max(state.position, position)
+      for id in newcomers where state.streams[id]?.isStalled == false { state.streams[id]?.isCurrent = true }
     }
   }
 
