@@ -49,7 +49,9 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
           try await client.ledger.lead(Self.role) { try await lead() }
         } catch {
           if Task.isCancelled { return }
-          logger.warning("the scheduler was interrupted", metadata: [LogKeys.error: "\(error)"])
+          if backoff.isNews() {
+            logger.warning("the scheduler was interrupted", metadata: [LogKeys.error: "\(error)"])
+          }
         }
         await backoff.pause(until: nil)
       }

@@ -3,12 +3,22 @@ struct Backoff {
   private static let policy = RetryPolicy(base: .milliseconds(100), cap: .seconds(2))
 
   private var failures = 0
+  /// The end of the last pause.
+  private var paused: ContinuousClock.Instant?
 
   mutating func reset() { failures = 0 }
+
+  /// Whether to log a failure, before its pause: the first of an outage, and then fewer and fewer. A loop that went well
+  /// for a minute begins anew.
+  mutating func isNews(_ clock: any WallClock = .system) -> Bool {
+    if let paused, paused.duration(to: clock.instant) > .seconds(60) { reset() }
+    return (failures + 1).nonzeroBitCount == 1
+  }
 
   /// Waits for the next pause, or until the stop signal or cancellation.
   mutating func pause(until stop: StopSignal?, _ clock: any WallClock = .system) async {
     failures += 1
+    defer { paused = clock.instant }
     var generator = SystemRandomNumberGenerator()
     let pause = Self.policy.delay(afterAttempt: failures, using: &generator)
     guard let stop else {

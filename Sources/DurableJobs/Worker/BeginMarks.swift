@@ -19,7 +19,9 @@ struct BeginMarks<C: BrokerConsumer>: Sendable {
         return try await consumer.begin(claims)
       } catch {
         if stop.isStopping || Task.isCancelled { break }
-        logger.warning("cannot mark beginning jobs in the broker", metadata: [LogKeys.error: "\(error)"])
+        if backoff.isNews(clock) {
+          logger.warning("cannot mark beginning jobs in the broker", metadata: [LogKeys.error: "\(error)"])
+        }
         await backoff.pause(until: stop, clock)
       }
     }

@@ -91,7 +91,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
       do {
         return try await broker.join(queue, worker: configuration.name, lease: configuration.lease)
       } catch {
-        logger.error("cannot join the queue", metadata: [LogKeys.error: "\(error)"])
+        if backoff.isNews(clock) { logger.error("cannot join the queue", metadata: [LogKeys.error: "\(error)"]) }
         await backoff.pause(until: stop, clock)
       }
     }
@@ -143,7 +143,7 @@ final class QueueRunner<B: Broker, L: Ledger>: Sendable {
         state.update { $0.claimed(claims, done: done) }
       } catch {
         if stop.isStopping { return }
-        logger.error("cannot claim jobs", metadata: [LogKeys.error: "\(error)"])
+        if backoff.isNews(clock) { logger.error("cannot claim jobs", metadata: [LogKeys.error: "\(error)"]) }
         await backoff.pause(until: stop, clock)
       }
     }

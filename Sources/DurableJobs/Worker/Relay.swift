@@ -58,7 +58,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         if await reachesBroker() { try await ledger.lead(role) { try await lead() } }
       } catch {
         if Task.isCancelled { return }
-        logger.warning("the relay was interrupted", metadata: [LogKeys.error: "\(error)"])
+        if backoff.isNews(clock) { logger.warning("the relay was interrupted", metadata: [LogKeys.error: "\(error)"]) }
       }
       await backoff.pause(until: nil, clock)
     }
@@ -84,8 +84,10 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
         }
       } catch {
         try Task.checkCancellation()
-        logger.warning(
-          "jobs added by other programs wait for the next sweep", metadata: [LogKeys.error: "\(error)"])
+        if backoff.isNews(clock) {
+          logger.warning(
+            "jobs added by other programs wait for the next sweep", metadata: [LogKeys.error: "\(error)"])
+        }
       }
       await backoff.pause(until: nil, clock)
       try Task.checkCancellation()

@@ -83,7 +83,7 @@ struct Settler<C: BrokerConsumer, L: Ledger>: Sendable {
       do {
         return try await body()
       } catch {
-        logger.warning("cannot \(what) jobs yet", metadata: [LogKeys.error: "\(error)"])
+        if backoff.isNews(clock) { logger.warning("cannot \(what) jobs yet", metadata: [LogKeys.error: "\(error)"]) }
         if stop.isStopping { triesAfterStop += 1 }
         if triesAfterStop > 5 || Task.isCancelled { return nil }
         await backoff.pause(until: triesAfterStop > 0 ? nil : stop, clock)
