@@ -102,7 +102,7 @@ extension FanmillClient {
   public struct Accounts: Sendable {
     let sender: RequestSender
 
-    /// Opens an account.
+    /// Creates an account.
     ///
     /// - Parameter key: repeats a call that has thrown; see ``FanmillClient``. With another key the address is taken.
     /// - Throws: `username_taken`, `email_taken`, `invalid_…`, `invalid_adult` where adults must state to be adults,
@@ -170,7 +170,7 @@ extension FanmillClient {
     private static let patience = Duration.seconds(600)
   }
 
-  /// Opens an account and signs in.
+  /// Creates an account and signs in.
   ///
   /// - Returns: a client with the new account's session; without one if the address must be confirmed first.
   /// - Throws: what ``Accounts/open(_:key:)`` throws.

@@ -71,7 +71,7 @@ extension FanmillClient {
 
     private struct Withdrawn: Decodable { var withdrawnAt: Date }
 
-    /// Withdraws from an agreement, also after the own copy was removed. The first withdrawal counts.
+    /// Withdraws from an agreement, even after the caller's copy was removed. The first withdrawal counts.
     ///
     /// - Returns: the time of the first withdrawal.
     /// - Throws: `not_found`.
@@ -82,7 +82,7 @@ extension FanmillClient {
       ).withdrawnAt
     }
 
-    /// Removes the own copy; the other party keeps its own.
+    /// Removes the caller's copy; the other party keeps theirs.
     ///
     /// - Throws: `not_found`.
     public func delete(_ id: Agreement.ID) async throws {

@@ -14,7 +14,7 @@ public struct OwnProfile: Sendable, Hashable, Codable, Identifiable {
   public var following: Int
   /// nil for an imported account.
   public var email: String?
-  /// Whether the owner has stated to be an adult.
+  /// Whether the owner has stated that they are an adult.
   public var adult: Bool
 
   public init(
@@ -35,7 +35,7 @@ public struct OwnProfile: Sendable, Hashable, Codable, Identifiable {
   }
 }
 
-/// Changes of the own profile. Fields that are nil stay as they are.
+/// Changes to the signed-in account's profile. Fields that are nil stay as they are.
 public struct ProfileChanges: Sendable, Hashable, Encodable {
   /// A change of the picture.
   public enum Avatar: Sendable, Hashable {

@@ -133,7 +133,7 @@ extension FanmillClient {
   /// `agreements/meetings`: the server's half of a meeting of two devices. The module Agreements has the devices' half.
   ///
   /// Each call throws `agreements_off` where agreements are disabled, `adult_statement_needed` for an account that has
-  /// not stated to be an adult, and `not_found` for a meeting of others.
+  /// not stated that they are an adult, and `not_found` for a meeting of others.
   public struct Meetings: Sendable {
     let sender: RequestSender
 

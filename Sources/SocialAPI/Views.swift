@@ -77,7 +77,7 @@ struct ProfileView: Encodable, Sendable {
   let isMuted: Bool
   /// Visible only to the owner.
   let email: String?
-  /// Whether the owner has stated to be an adult. Visible only to the owner.
+  /// Whether the owner has stated that they are an adult. Visible only to the owner.
   let adult: Bool?
 
   init(_ own: OwnAccount) { self.init(own.profile, email: own.email, adult: own.isAdult) }

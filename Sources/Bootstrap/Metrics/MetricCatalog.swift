@@ -64,7 +64,7 @@ enum MetricCatalog {
     .init(.gauge, "fanmill_fan_out_lag_seconds", "Age of the oldest unfinished fan-out."),
     .init(
       .gauge, "fanmill_postgres_oldest_snapshot_seconds",
-      "Age of the oldest snapshot held in Postgres; 0 if there is none. Rows of done jobs stay that long."),
+      "Age of the oldest snapshot held in Postgres; 0 if there is none. Rows of finished jobs stay until it ends."),
     .init(
       .gauge, "fanmill_webhooks_stopped", "Webhooks that were paused after a day of failures, or disabled."),
     .init(

@@ -188,7 +188,7 @@ extension Setting {
   public static let webhooksDays = Setting(
     "webhooks.days", "how many days webhooks' events and deliveries are kept, 1 to 90", default: "7")
   public static let adultStatement = Setting(
-    "adult.statement", "whether sign-up requires the statement to be an adult: on or off", default: "off")
+    "adult.statement", "whether sign-up requires users to state that they are adults: on or off", default: "off")
   public static let publicURL = Setting(
     "public.url", "the API's public URL, which certificates' QR codes lead to",
     default: "http://localhost:8080")

@@ -252,7 +252,7 @@ extension JobAdmin {
       }
       guard left > .zero else {
         throw OperationError(
-          .failed, "job \(id) is running, and was not cancelled within \(patience); the order stays pending")
+          .failed, "job \(id) is running, and was not cancelled within \(patience); its cancellation stays pending")
       }
       let nap = min(left, .milliseconds(100))
       try await clock.sleep(for: nap)

@@ -211,7 +211,7 @@ const parts = {
     hidden(ctx, "block", t`Blocked`, t`You have blocked nobody.`, t`Unblock`),
     hidden(ctx, "mute", t`Muted`, t`You have muted nobody.`, t`Unmute`),
     h("h2", t`Notices`),
-    rows(ctx, "me/notices", t`The operators have taken nothing of yours down.`, (one) => h("li.device",
+    rows(ctx, "me/notices", t`Operators have taken down nothing of yours.`, (one) => h("li.device",
       names(`${one.action.replace("_", " ")}: ${one.subject}`, one.reason, " · ", time(one.createdAt)))).element,
   ],
 

@@ -195,7 +195,7 @@ export function meet(ctx) {
       const now = await ctx.get("agreements/meetings/" + meeting.id);
       if (now.state === "ended") {
         const endings = {
-          expired: t`Its time is over.`, guessed: t`Somebody guessed wrong codes.`, left: t`The other person left.`,
+          expired: t`The time is up.`, guessed: t`Somebody guessed wrong codes.`, left: t`The other person left.`,
           replaced: t`Another meeting was begun.`,
         };
         throw new Error(endings[now.ending] || now.ending);
@@ -235,7 +235,7 @@ export function meet(ctx) {
       h("p", t`Read them to each other: both devices must show the same.`),
       h("p.code.words", { lang: "en" }, line.words.map((word) => h("span", word))),
       h("div.row", button(t`They are the same`, () => resolve(), ".primary"), button(t`They differ`,
-        () => stop(t`Somebody is between you. Nothing was sent.`), ".danger"))));
+        () => stop(t`Someone is intercepting your connection. Nothing was sent.`), ".danger"))));
     scene(t`Comparing your places…`, h("p", t`The server never learns them.`));
     // The record has both parties' devices, so the name travels with the place. Other clients ignore it.
     const own = { device: device(), place: await here() };

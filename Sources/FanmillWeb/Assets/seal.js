@@ -19,7 +19,7 @@ const same = (one, other) => text(one) === text(other);
 const H = (label, ...parts) => raw(subtle.digest("SHA-256", join(encode("fanmill agreement " + label), [0], ...parts)));
 
 export const fail = (what) => {
-  throw new Error(t`Not as it must be: ${what}`);
+  throw new Error(t`Not as it should be: ${what}`);
 };
 
 export async function newKeys(pairs) {

@@ -8,7 +8,7 @@ public enum Accounts {
   /// counting this many index entries takes about 5 ms.
   public static let countLimit = 50_000
 
-  /// Opens an account.
+  /// Creates an account.
   ///
   /// - Parameter passwordHash: the hash of the registration's password, from `PasswordHasher.hash`.
   /// - Returns: its id and its username.

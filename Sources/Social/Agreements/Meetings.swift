@@ -58,8 +58,8 @@ public struct Meetings: Sendable {
     try await attempts.count(AttemptLimit.meetings.by(String(host)))
   }
 
-  /// Requires that the account has stated to be an adult. Locks its row, so that it begins or joins one meeting at a
-  /// time.
+  /// Requires that the owner has stated that they are an adult. Locks the account, so that it begins or joins one
+  /// meeting at a time.
   private func requireAdult(_ account: Int, in transaction: PostgresTransaction) async throws {
     try Self.requireAdult(try await transaction.query("\(Self.standing(of: account)) FOR NO KEY UPDATE"))
   }

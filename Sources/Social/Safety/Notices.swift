@@ -58,7 +58,7 @@ public enum Notices {
     let (id, action, subject, reason, date) = try row.decode(
       Int.self, String.self, String.self, String.self, Date.self)
     guard let action = Notice.Action(rawValue: action), let subject = Subject(subject) else {
-      throw PostgresError(.decoding, "the notice \(id) is about '\(action) \(subject)', which is nothing known")
+      throw PostgresError(.decoding, "the notice \(id) is about '\(action) \(subject)', which is unknown")
     }
     return Notice(id: id, action: action, subject: subject, reason: reason, createdAt: date)
   }

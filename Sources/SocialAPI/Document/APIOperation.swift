@@ -218,7 +218,7 @@ extension APIOperation.Header {
   static let retryAfter = Self(name: "Retry-After", summary: "Seconds after which the request can be repeated.")
   static let eTag = Self(name: "ETag", summary: "The version, for If-None-Match.")
   static let deprecation = Self(
-    name: "Deprecation", summary: "Since when the route is deprecated (RFC 9745); `Link` names its successor.")
+    name: "Deprecation", summary: "When the route was deprecated (RFC 9745); `Link` names its successor.")
   static let contentRange = Self(name: "Content-Range", summary: "Which bytes of how many.")
   static let location = Self(name: "Location", summary: "A signed address.")
   static let cacheControl = Self(name: "Cache-Control", summary: "How long the answer may be kept.")

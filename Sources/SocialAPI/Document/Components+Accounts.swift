@@ -27,7 +27,7 @@ extension Components {
   static let ownProfile = Schema.object(
     page + [
       .optional("email", .text, "Missing for an account without an address.", example: "ann@example.org"),
-      .required("adult", .boolean, "Whether the owner has stated to be an adult."),
+      .required("adult", .boolean, "Whether the owner has stated that they are an adult."),
     ]
   ).saying("An account as its owner sees it.")
 

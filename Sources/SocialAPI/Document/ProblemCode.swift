@@ -127,7 +127,7 @@ extension ProblemCode {
   // MARK: Agreements
 
   static let adultStatementNeeded = ProblemCode(
-    403, "adult_statement_needed", "The owner has not stated to be an adult: `PATCH /v1/me`.")
+    403, "adult_statement_needed", "The owner has not stated that they are an adult: `PATCH /v1/me`.")
   static let forgedSeal = ProblemCode(403, "forged_seal", "The signature does not match the record.")
   static let wrongPasscode = ProblemCode(403, "wrong_passcode", "The passcode is wrong; the attempt counts.")
   static let wrongCode = ProblemCode(404, "wrong_code", "The host has no meeting with this code.")

@@ -12,7 +12,7 @@ struct ExportAccountCommand: AsyncParsableCommand, Sendable {
     commandName: "account", abstract: "Export all that an account has, as JSON and pictures in a zip file.",
     discussion: """
       A worker makes the file and mails the owner a link that works for a week; POST /v1/me/export does the same for \
-      the owner. With --to, the file is written here instead, and nobody gets a mail. The action log keeps either.
+      the owner. With --to, the file is written here instead, and no mail is sent. Either way the action log records it.
       """)
   @OptionGroup var common: CommonOptions
   @Argument(help: "The account's username.") var name: String

@@ -33,7 +33,7 @@ struct QuotaCommand: AsyncParsableCommand, Sendable {
 
   struct Enable: AsyncParsableCommand, Sendable {
     static let configuration = CommandConfiguration(
-      commandName: "enable", abstract: "Enable a key again that YouTube had refused.")
+      commandName: "enable", abstract: "Re-enable a key that YouTube refused.")
     @OptionGroup var common: CommonOptions
     @Argument(help: "The key's label, as `fanmill quota` shows it.") var label: String
 

@@ -15,7 +15,7 @@ enum Drain {
       "no-op jobs drained, broker only, one worker process", .perSecond, [.timesSidekiq(12), .ofRaw(0.5)])
     var memory = Figure("worker memory after 1,000,000 jobs", .megabytes, [.atMost(60)])
     var growth = Figure("its growth from 100,000 to 1,000,000 jobs", .megabytes, [.atMost(5)])
-    var processor = Figure("processor time a job", .microseconds)
+    var processor = Figure("CPU time per job", .microseconds)
     var traced = Figure("the same with spans sent to a collector, to without", .times, [.atLeast(0.9)])
     for run in 1...stage.runs {
       stage.note("drain, run \(run)")

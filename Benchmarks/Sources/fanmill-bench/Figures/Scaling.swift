@@ -15,9 +15,9 @@ enum Scaling {
     }
     // The effect of one more process is smaller than the difference between two runs, so this figure can fall by
     // chance.
-    var least = Figure("least that one more process, from 1 to 4, makes of it", .times, [.atLeast(0.97)])
-    var broker = Cost("Redis' processor time a job, one process", bound: .atMost(1.1))
-    var worker = Cost("the processes' own processor time a job, one process", bound: nil)
+    var least = Figure("smallest speedup from adding one process, 1 to 4", .times, [.atLeast(0.97)])
+    var broker = Cost("Redis' CPU time per job, one process", bound: .atMost(1.1))
+    var worker = Cost("the processes' own CPU time per job, one process", bound: nil)
     // The ratios of neighboring sizes, measured one right after the other.
     var steps = [[Double]](repeating: [], count: drains.count - 1)
     for run in 1...stage.runs {

@@ -136,7 +136,7 @@ struct FirebaseMapping: Sendable {
   private static func names(_ value: JSONDatum, _ place: String) throws(FirebaseImportError) -> [String] {
     if case .string(let name) = value { return [name] }
     guard case .array(let elements) = value else {
-      throw FirebaseImportError(.malformed, "\(place) must be a text or a list of texts")
+      throw FirebaseImportError(.malformed, "\(place) must be a string or a list of strings")
     }
     var names: [String] = []
     for element in elements {

@@ -139,7 +139,7 @@ struct RecordFields: Sendable {
         return texts
       }
       throw RecordProblem(description: "\(names(of: field)) has neither a path nor a url")
-    default: throw RecordProblem(description: "\(names(of: field)) is not a text or a list of texts")
+    default: throw RecordProblem(description: "\(names(of: field)) is not a string or a list of strings")
     }
   }
 }

@@ -126,7 +126,7 @@ final class JSONStream {
     frames[depth].index += 1
     if isObject {
       rawKey = try readKey()
-      guard let name = try? JSONDatum(rawKey).text else { throw malformed("has a name that is no text") }
+      guard let name = try? JSONDatum(rawKey).text else { throw malformed("has a key that is not a valid string") }
       key = name
       try skipSpace()
       guard try take(UInt8(ascii: ":")) else { throw malformed("lacks a ':'") }

@@ -3,7 +3,7 @@ extension APIOperation {
     .required("email", .email), .required("password", .text, example: "a password"))
 
   static let openAccount = APIOperation(
-    id: "openAccount", method: .post, path: "accounts", tag: .accounts, summary: "Opens an account.",
+    id: "openAccount", method: .post, path: "accounts", tag: .accounts, summary: "Creates an account.",
     details: """
       With an Idempotency-Key, a repeated request signs in to the account that the first one opened. The password must \
       be the same.
@@ -97,7 +97,7 @@ extension APIOperation {
       APIOperation.Outcome(
         status: 206, summary: "The part that `Range` selects.", contents: [archive],
         headers: [.cacheControl, .eTag, .contentRange]),
-      .empty(302, "It is in a store of objects.", headers: [.location]),
+      .empty(302, "It is in an object store.", headers: [.location]),
       .empty(304, "The client has it.", headers: [.eTag]),
       .empty(416, "The range begins after the end.", headers: [.contentRange]),
     ], codes: [.tooManyAttempts])
@@ -111,11 +111,11 @@ extension APIOperation {
     codes: [.noEmail, .tooManyAttempts, .mailNotConfigured, .notFound], isIdempotent: true)
 
   static let readAccount = APIOperation(
-    id: "readAccount", method: .get, path: "me", tag: .account, summary: "Returns the own account.",
+    id: "readAccount", method: .get, path: "me", tag: .account, summary: "Returns the signed-in account.",
     outcomes: [.json(200, .named("OwnProfile"), "The account.")], isConditional: true)
 
   static let changeAccount = APIOperation(
-    id: "changeAccount", method: .patch, path: "me", tag: .account, summary: "Changes the own account.",
+    id: "changeAccount", method: .patch, path: "me", tag: .account, summary: "Changes the signed-in account.",
     details: "A missing field is unchanged. A former username stays reserved, and redirects, for 30 days.",
     body: .json(
       .object(
@@ -127,7 +127,7 @@ extension APIOperation {
     codes: [.notFound, .usernameTaken, .tooManyUsernames, .useMedia, .brokenMedia])
 
   static let deleteAccount = APIOperation(
-    id: "deleteAccount", method: .delete, path: "me", tag: .account, summary: "Deletes the own account.",
+    id: "deleteAccount", method: .delete, path: "me", tag: .account, summary: "Deletes the signed-in account.",
     body: .json(
       .object(.optional("password", .text, "Required if the account has one.", example: "a password"))),
     outcomes: [.noContent, .empty(202, "The account has no password: its owner gets a mail to confirm the deletion.")],

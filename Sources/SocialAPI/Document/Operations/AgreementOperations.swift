@@ -42,7 +42,7 @@ extension APIOperation {
 
   static let openCommitment = APIOperation(
     id: "openCommitment", method: .put, path: "agreements/meetings/{id}/opening", tag: .meetings,
-    summary: "Opens the own commitment.", parameters: [meeting],
+    summary: "Opens the caller's commitment.", parameters: [meeting],
     body: .json(.object(.required("nonce", .bytes(32)))), outcomes: [.noContent],
     codes: [.meetingEnded, .agreementsOff])
 
@@ -75,7 +75,7 @@ extension APIOperation {
 
   static let listAgreements = APIOperation(
     id: "listAgreements", method: .get, path: "agreements", tag: .agreements,
-    summary: "Lists the own agreements, newest first.", parameters: .page, outcomes: [.page(.named("Agreement"))],
+    summary: "Lists the caller's agreements, newest first.", parameters: .page, outcomes: [.page(.named("Agreement"))],
     codes: [.agreementsOff])
 
   static let listTemplates = APIOperation(
@@ -85,12 +85,13 @@ extension APIOperation {
     outcomes: [.page(.named("Template"))], codes: [.agreementsOff])
 
   static let readAgreement = APIOperation(
-    id: "readAgreement", method: .get, path: "agreements/{id}", tag: .agreements, summary: "Returns an own agreement.",
+    id: "readAgreement", method: .get, path: "agreements/{id}", tag: .agreements,
+    summary: "Returns one of the caller's agreements.",
     parameters: [agreement], outcomes: [.json(200, .named("Agreement"), "The agreement.")], codes: [.agreementsOff])
 
   static let deleteAgreement = APIOperation(
     id: "deleteAgreement", method: .delete, path: "agreements/{id}", tag: .agreements,
-    summary: "Deletes the own copy of an agreement.", parameters: [agreement], outcomes: [.noContent],
+    summary: "Deletes the caller's copy of an agreement.", parameters: [agreement], outcomes: [.noContent],
     codes: [.agreementsOff])
 
   static let withdraw = APIOperation(

@@ -15,18 +15,18 @@ extension APIOperation {
     isConditional: true)
 
   static let listCelebs = APIOperation(
-    id: "listCelebs", method: .get, path: "me/celebs", tag: .celebs, summary: "Lists the own celebs by position.",
+    id: "listCelebs", method: .get, path: "me/celebs", tag: .celebs, summary: "Lists the caller's celebs by position.",
     parameters: .part, outcomes: [.page(.named("Celeb"))], isConditional: true)
 
   static let registerCeleb = APIOperation(
     id: "registerCeleb", method: .put, path: "me/celebs/{platform}/{account}", tag: .celebs,
-    summary: "Adds a celeb to the own list.", parameters: .celeb,
+    summary: "Adds a celeb to the caller's list.", parameters: .celeb,
     outcomes: [.json(200, .named("Celeb"), "The celeb; unchanged if it was on the list.")],
     codes: [.notFound, .celebLimit])
 
   static let editCeleb = APIOperation(
     id: "editCeleb", method: .patch, path: "me/celebs/{platform}/{account}", tag: .celebs,
-    summary: "Changes an own celeb's note or position.", parameters: .celeb,
+    summary: "Changes a registered celeb's note or position.", parameters: .celeb,
     body: .json(
       .object(
         .optional("note", .text(0...500), "Empty to remove it.", example: "since school"),
@@ -35,11 +35,11 @@ extension APIOperation {
 
   static let removeCeleb = APIOperation(
     id: "removeCeleb", method: .delete, path: "me/celebs/{platform}/{account}", tag: .celebs,
-    summary: "Removes a celeb from the own list.", parameters: .celeb, outcomes: [.noContent])
+    summary: "Removes a celeb from the caller's list.", parameters: .celeb, outcomes: [.noContent])
 
   static let replaceCeleb = APIOperation(
     id: "replaceCeleb", method: .post, path: "me/celebs/{platform}/{account}/replace", tag: .celebs,
-    summary: "Replaces an own celeb by another in one step.", parameters: .celeb,
+    summary: "Replaces a celeb on the caller's list with another, in one step.", parameters: .celeb,
     body: .json(
       .object(
         .required(
@@ -51,7 +51,7 @@ extension APIOperation {
 
   static let giveHeart = APIOperation(
     id: "giveHeart", method: .post, path: "me/celebs/{platform}/{account}/hearts", tag: .celebs,
-    summary: "Gives an own celeb a heart.", details: "One every ten minutes.", parameters: .celeb,
+    summary: "Gives a registered celeb a heart.", details: "One every ten minutes.", parameters: .celeb,
     outcomes: [
       .json(
         201,
@@ -185,7 +185,7 @@ extension APIOperation {
     ])
 
   static let listPurchases = APIOperation(
-    id: "listPurchases", method: .get, path: "me/purchases", tag: .purchases, summary: "Lists the own purchases.",
+    id: "listPurchases", method: .get, path: "me/purchases", tag: .purchases, summary: "Lists the caller's purchases.",
     parameters: .part,
     outcomes: [
       .json(

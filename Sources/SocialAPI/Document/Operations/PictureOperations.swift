@@ -31,12 +31,13 @@ extension APIOperation {
     ], isBudgeted: true)
 
   static let readUpload = APIOperation(
-    id: "readUpload", method: .get, path: "media/{id}", tag: .pictures, summary: "Returns an own upload.",
+    id: "readUpload", method: .get, path: "media/{id}", tag: .pictures, summary: "Returns one of the caller's uploads.",
     parameters: [picture], outcomes: [.json(200, .named("Upload"), "The upload.")])
 
   static let deleteUpload = APIOperation(
     id: "deleteUpload", method: .delete, path: "media/{id}", tag: .pictures,
-    summary: "Deletes an own picture that is shown nowhere.", parameters: [picture], outcomes: [.noContent],
+    summary: "Deletes one of the caller's pictures that is shown nowhere.",
+    parameters: [picture], outcomes: [.noContent],
     codes: [.mediaInUse])
 
   // MARK: The pictures themselves
@@ -55,7 +56,7 @@ extension APIOperation {
       status: 206, summary: "The part that `Range` selects.", contents: formats,
       headers: [.eTag, .contentRange]),
     .empty(202, "Its sizes are being made.", headers: [.retryAfter]),
-    .empty(302, "It is in a store of objects.", headers: [.location]),
+    .empty(302, "It is in an object store.", headers: [.location]),
     .empty(304, "The client has it.", headers: [.eTag]),
     .empty(416, "The range begins after the end.", headers: [.contentRange]),
   ]

@@ -31,7 +31,7 @@ extension APIOperation {
     outcomes: [.json(200, .named("Post"), "The post.")], isConditional: true)
 
   static let editPost = APIOperation(
-    id: "editPost", method: .patch, path: "posts/{id}", tag: .posts, summary: "Changes an own post.",
+    id: "editPost", method: .patch, path: "posts/{id}", tag: .posts, summary: "Changes one of the caller's posts.",
     details: "A missing field is unchanged.", parameters: [.post],
     body: .json(
       .object(
@@ -40,7 +40,7 @@ extension APIOperation {
     outcomes: [.json(200, .named("Post"), "The changed post.")], codes: [.notYours, .useMedia, .brokenMedia])
 
   static let deletePost = APIOperation(
-    id: "deletePost", method: .delete, path: "posts/{id}", tag: .posts, summary: "Deletes an own post.",
+    id: "deletePost", method: .delete, path: "posts/{id}", tag: .posts, summary: "Deletes one of the caller's posts.",
     parameters: [.post], outcomes: [.noContent], codes: [.notYours])
 
   static let readFanOut = APIOperation(
@@ -57,7 +57,7 @@ extension APIOperation {
   static let readFollowingFeed = APIOperation(
     id: "readFollowingFeed", method: .get, path: "feed/following", tag: .feeds,
     summary: "Lists the posts of followed accounts, newest first.",
-    parameters: [.query("own", .boolean.saying("Whether to add the own posts; false without it.", example: true))]
+    parameters: [.query("own", .boolean.saying("Includes the caller's posts; defaults to false.", example: true))]
       + .page,
     outcomes: [.page(.named("Post"))], isConditional: true)
 
@@ -92,7 +92,7 @@ extension APIOperation {
 
   static let deleteComment = APIOperation(
     id: "deleteComment", method: .delete, path: "posts/{id}/comments/{comment}", tag: .comments,
-    summary: "Deletes an own comment, or one on an own post.",
+    summary: "Deletes the caller's comment, or any comment on the caller's post.",
     parameters: [.post, .path("comment", .id.saying("The comment's id."), .notFound)], outcomes: [.noContent],
     codes: [.notYours])
 

@@ -45,7 +45,7 @@ extension APIOperation {
 
   static let mute = APIOperation(
     id: "mute", method: .put, path: "users/{name}/mute", tag: .safety, summary: "Mutes an account.",
-    details: "Hides its activity from the own feeds, threads, notifications and events.", parameters: [.username],
+    details: "Hides its activity from the caller's feeds, threads, notifications and events.", parameters: [.username],
     outcomes: [.noContent], codes: [.cannotBlockYourself])
 
   static let unmute = APIOperation(
@@ -54,10 +54,12 @@ extension APIOperation {
 
   static let listBlocks = APIOperation(
     id: "listBlocks", method: .get, path: "me/blocks", tag: .safety, summary: "Lists the blocked accounts.",
+    details: "One that has blocked the viewer as well is listed as `~ID`, which `unblock` takes instead of a username.",
     parameters: .page, outcomes: [.page(.named("RestrictedAccount"))])
 
   static let listMutes = APIOperation(
     id: "listMutes", method: .get, path: "me/mutes", tag: .safety, summary: "Lists the muted accounts.",
+    details: "Without those that have blocked the viewer.",
     parameters: .page, outcomes: [.page(.named("RestrictedAccount"))])
 
   static let listNotices = APIOperation(
