@@ -53,8 +53,8 @@ public struct PostgresLedger: Ledger {
       return try ids(try await transaction.query(insertion))
     }
     // A row of `jobs` that a running job's transaction has deleted is still visible to `keyed`, so `keyed` never waits
-    // for that transaction. The savepoint is for the waits that remain: another transaction that adds the same key, or
-    // one that deletes the row between the statement's snapshot and its insert. The next try sees the latter.
+    // for that transaction. The limit is for the waits that remain: another transaction that adds the same key, or one
+    // that deletes the row between the statement's snapshot and its insert. The next try sees the latter.
     let keyed: PostgresQuery = """
       \(rows: jobs, in: schema)
       WHERE unique_key IS NULL OR NOT coalesce((
@@ -65,10 +65,9 @@ public struct PostgresLedger: Ledger {
     let deadline = ContinuousClock.now + UniqueKeyHeld.limit
     var limit = Duration.milliseconds(20)
     while true {
-      // The savepoint comes first: going back to it restores the setting.
-      let queries = ["SAVEPOINT adding_jobs"] + IndexScans.around(keyed) + ["RELEASE adding_jobs"]
-      if let rows = try await transaction.pipeline(queries, lockLimit: limit) { return try ids(rows[2]) }
-      try await transaction.pipeline(["ROLLBACK TO adding_jobs", "RELEASE adding_jobs"])
+      if let rows = try await transaction.pipeline(IndexScans.around(keyed), lockLimit: limit) {
+        return try ids(rows[1])
+      }
       if ContinuousClock.now >= deadline { throw UniqueKeyHeld(keys: keys) }
       limit = min(limit * 2, .milliseconds(250))
     }
