@@ -62,7 +62,7 @@ public actor PostgresWorkerRegistry: WorkerRegistry {
             connections = excluded.connections
         RETURNING orders
       )
-      SELECT \(endingSessionsOfLost: report.lease, in: schema), (SELECT orders FROM seen),
+      SELECT \(endingSessionsOfLostBy: report, in: schema), (SELECT orders FROM seen),
         ARRAY(SELECT queue FROM \(schema.queuePauses) WHERE queue = ANY(\(queues))),
         ARRAY(SELECT id FROM \(schema.cancellations) WHERE queue = ANY(\(queues)) LIMIT 10000)
       """
@@ -113,10 +113,10 @@ extension PostgresQuery.StringInterpolation {
   ///
   /// Every worker's report ends them, by name (`application_name`), since only Postgres' own clock and view of its
   /// sessions decide. A broker that forgot the leases does not, nor does a limit that would also end long transactions
-  /// of live workers.
-  fileprivate mutating func appendInterpolation(endingSessionsOfLost lease: Duration, in schema: JobsSchema) {
+  /// of live workers. A worker whose own report before is as old ends none: then nobody may have been able to report.
+  fileprivate mutating func appendInterpolation(endingSessionsOfLostBy report: WorkerReport, in schema: JobsSchema) {
     // Half a second longer, since a report may be on its way.
-    let silence = (lease + .milliseconds(500)) / .seconds(1)
+    let silence = (report.lease + .milliseconds(500)) / .seconds(1)
     appendLiteral(
       """
       (SELECT count(pg_terminate_backend(a.pid)) FROM \(schema.workers) w
@@ -126,7 +126,11 @@ extension PostgresQuery.StringInterpolation {
     appendInterpolation(silence)
     appendLiteral(") WHERE w.seen_at < now() - make_interval(secs => ")
     appendInterpolation(silence)
-    appendLiteral("))")
+    appendLiteral(") AND EXISTS (SELECT FROM \(schema.workers) own WHERE own.name = ")
+    appendInterpolation(report.name)
+    appendLiteral(" AND own.seen_at >= now() - make_interval(secs => ")
+    appendInterpolation(silence)
+    appendLiteral(")))")
   }
 
   /// Parts of a WITH clause that add minutes to the counts by the minute and by the hour, if `source` has rows.
