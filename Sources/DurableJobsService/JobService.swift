@@ -69,10 +69,13 @@ public struct JobService: Sendable {
   /// - Throws: `JobsSchemaError`, `BrokerError`, `KindRegisteredTwice`, or an error of the servers' clients.
   public func run(beside more: @Sendable (Parts) throws -> [any Service] = { _ in [] }) async throws {
     try await withParts { parts in
-      let services: [any Service] = [worker(parts), try scheduler(parts)] + (try more(parts))
-      try await ServiceGroup(
-        services: services, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
-      ).run()
+      let clock = LedgerClockService(pool: parts.database.pool, logger: logger)
+      let services: [any Service] = [clock, worker(parts), try scheduler(parts)] + (try more(parts))
+      var configuration = ServiceGroupConfiguration(
+        services: services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+      // The worker enforces the limit itself; this is for a server that does not answer it.
+      configuration.maximumGracefulShutdownDuration = worker.shutdownLimit + .seconds(5)
+      try await ServiceGroup(configuration: configuration).run()
     }
   }
 
@@ -149,13 +152,26 @@ public struct JobService: Sendable {
   ) async throws -> Result {
     let loop = EventLoop(name: "jobs")
     defer { loop.stop() }
+    var configuration = postgres
+    // By this name, other workers end the sessions of one that is lost.
+    configuration.applicationName = worker.name
     let pool = PostgresPool(
-      configuration: postgres, size: WorkerConnections.pool(for: worker.queues.values.reduce(0, +)), loop: loop,
+      configuration: configuration, size: WorkerConnections.pool(for: worker.queues.values.reduce(0, +)), loop: loop,
       logger: logger)
     return try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await pool.run() }
       defer { group.cancelAll() }
+      // All dates of the process are by Postgres' clock from the start.
+      _ = try await LedgerClock.measure(pool)
       return try await body(pool, loop)
     }
   }
+}
+
+/// Keeps the process's time at Postgres'.
+private struct LedgerClockService: Service {
+  let pool: PostgresPool
+  let logger: Logger
+
+  func run() async throws { await cancelWhenGracefulShutdown { await LedgerClock.follow(pool, logger: logger) } }
 }

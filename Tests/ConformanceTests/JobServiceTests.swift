@@ -47,6 +47,30 @@ import Testing
     try await SharedServers.drop(database)
   }
 
+  /// Other workers end the sessions of a lost one by its name.
+  @Test func itsSessionsHaveTheWorkersName() async throws {
+    let database = try await SharedServers.freshDatabase()
+    let names = Locked<[String]>([])
+    var registry = JobService.Registry()
+    registry.register(Greeting.self) { _, context in
+      try await context.transaction { transaction in
+        let name = try await transaction.sql.query("SELECT current_setting('application_name')")[0].decode(String.self)
+        names.withLock { $0.append(name) }
+      }
+    }
+    let service = try await Self.service(database, registry)
+    try await service.withClient { jobs in
+      _ = try await jobs.enqueue(Greeting(name: "ada"))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await service.run() }
+        try await eventually("it has run") { names.withLock { !$0.isEmpty } }
+        group.cancelAll()
+      }
+    }
+    #expect(names.withLock { $0 } == [String(service.worker.name.prefix(63))])
+    try await SharedServers.drop(database)
+  }
+
   @Test func wrongURLsSayWhatIsWrong() throws {
     for (redis, postgres) in [("http://x", "postgres://x/y"), ("redis://x", "mysql://x/y")] {
       let error = #expect(throws: (any Error).self) {
