@@ -63,6 +63,7 @@ import Testing
   @Test func onlyShortagesHandJobsBack() {
     #expect(PostgresError(.poolExhausted, "").handsJobBack)
     #expect(PostgresError(.server, "", sqlState: "53300").handsJobBack)
+    #expect(!PostgresError(.server, "", sqlState: "53400").handsJobBack)
     #expect(!PostgresError(.server, "", sqlState: "23505").handsJobBack)
     #expect(!PostgresError(.timeout, "").handsJobBack)
   }
