@@ -75,6 +75,7 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
     var due: Int64? = .min
     // Ticks that may have to be pruned.
     var unpruned = configuration.pruneEvery
+    var isFailing = false
     while true {
       if let moment = due, moment <= now {
         do {
@@ -86,11 +87,15 @@ public struct Scheduler<B: Broker, L: Ledger, Store: ScheduleStore>: Service whe
             try await prune(schedule.name)
             unpruned = 0
           }
+          isFailing = false
         } catch {
           try Task.checkCancellation()
-          logger.error(
-            "cannot fire a schedule; retrying",
-            metadata: [LogKeys.schedule: "\(schedule.name)", LogKeys.error: "\(error)"])
+          if !isFailing {
+            logger.error(
+              "cannot fire a schedule; retrying",
+              metadata: [LogKeys.schedule: "\(schedule.name)", LogKeys.error: "\(error)"])
+          }
+          isFailing = true
           due = now + configuration.retryAfter.milliseconds
         }
       }

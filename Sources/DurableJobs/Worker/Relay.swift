@@ -303,6 +303,7 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
   /// Unparks jobs that this worker can run, until cancelled. Every worker does this, since each may know different
   /// kinds. The jobs are then old and missing from the broker, so the relay's leader pushes them.
   func unpark() async {
+    var isFailing = false
     while !Task.isCancelled {
       do {
         for queue in configuration.queues.keys {
@@ -312,9 +313,11 @@ struct Relay<B: Broker, L: Ledger>: Sendable {
               "parked jobs are pending again", metadata: [LogKeys.queue: "\(queue)", LogKeys.count: "\(count)"])
           }
         }
+        isFailing = false
       } catch {
         if Task.isCancelled { return }
-        logger.warning("cannot check parked jobs", metadata: [LogKeys.error: "\(error)"])
+        if !isFailing { logger.warning("cannot check parked jobs", metadata: [LogKeys.error: "\(error)"]) }
+        isFailing = true
       }
       do { try await clock.sleep(for: configuration.relayInterval) } catch { return }
     }
