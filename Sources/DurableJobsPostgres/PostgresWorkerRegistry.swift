@@ -113,7 +113,8 @@ extension PostgresQuery.StringInterpolation {
   ///
   /// Every worker's report ends them, by name (`application_name`), since only Postgres' own clock and view of its
   /// sessions decide. A broker that forgot the leases does not, nor does a limit that would also end long transactions
-  /// of live workers. A worker whose own report before is as old ends none: then nobody may have been able to report.
+  /// of live workers. A worker whose own last report is that old ends none: a stalled server may have kept every worker
+  /// from reporting.
   fileprivate mutating func appendInterpolation(endingSessionsOfLostBy report: WorkerReport, in schema: JobsSchema) {
     // Half a second longer, since a report may be on its way.
     let silence = (report.lease + .milliseconds(500)) / .seconds(1)

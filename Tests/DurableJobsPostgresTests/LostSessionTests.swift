@@ -33,7 +33,7 @@ import Testing
               AND xact_start < now() - interval '600 milliseconds'
             """) == 1
         }
-        // Nobody could report for a minute: neither its own first report ends it, nor the other's.
+        // No worker has reported for a minute: the first report of either ends nothing.
         try await pool.execute(silent)
         _ = try await workers.heartbeat(report("peer"))
         try await pool.execute(silent)

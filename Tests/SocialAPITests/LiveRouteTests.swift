@@ -241,7 +241,7 @@ import Testing
       let like = try await next(source)
       #expect(like.name == "notification")
       #expect(try live(like.id) >= early)
-      // Without any event, a report does. Nobody has this post open.
+      // Without an event, the minute's report says so. No stream has this post open.
       open.hangUp()
       try await eventually("the stream has ended") { api.events.streams.count == 1 }
       _ = try await comment("late", on: eves, as: bob, api)

@@ -8,8 +8,8 @@ struct Backoff {
 
   mutating func reset() { failures = 0 }
 
-  /// Whether to log a failure, before its pause: the first of an outage, and then fewer and fewer. A loop that went well
-  /// for a minute begins anew.
+  /// Whether to log a failure; ask before its pause. True for the 1st, 2nd, 4th, 8th … failure of an outage, and for
+  /// the first failure after a minute without one.
   mutating func isNews(_ clock: any WallClock = .system) -> Bool {
     if let paused, paused.duration(to: clock.instant) > .seconds(60) { reset() }
     return (failures + 1).nonzeroBitCount == 1

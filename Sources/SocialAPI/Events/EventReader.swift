@@ -67,8 +67,8 @@ struct EventReader: Sendable {
   /// The number of streams that one statement reads for.
   private static let batch = 500
 
-  /// Sends accounts their own notifications and messages. One that has more than one read returns must wait for the
-  /// next, so that nobody waits for it.
+  /// Sends accounts their own notifications and messages. An account with more news than one read returns gets the rest
+  /// in the next pass, and so delays no other.
   private func sendOwn(_ kind: Kind, to ids: Set<Int>) async throws {
     var left = Array(ids)
     while !left.isEmpty {
