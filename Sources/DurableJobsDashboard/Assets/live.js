@@ -37,12 +37,12 @@
         const same = part.querySelector("#" + CSS.escape(details.id));
         if (same) same.open = true;
       }
-      if (old.className !== part.className) old.className = part.className;
-      if (old.innerHTML === part.innerHTML) continue;
-      if (isAiming() || isInUse(old)) {
+      if (old.innerHTML !== part.innerHTML && (isAiming() || isInUse(old))) {
         isPaused = true;
         continue;
       }
+      if (old.className !== part.className) old.className = part.className;
+      if (old.innerHTML === part.innerHTML) continue;
       old.replaceChildren(...part.childNodes);
     }
     const isOpen = source && source.readyState === EventSource.OPEN;
