@@ -145,7 +145,8 @@ extension FanmillClient {
     /// - Parameters:
     ///   - posts: up to twenty posts whose comments and counts are wanted too, such as the one on the screen.
     ///   - id: the id of the last event of an earlier stream, to continue after it; nil for what is new from now on.
-    ///     Thread events are kept for a day; after that ``StreamEvent/Kind/reset`` comes.
+    ///     Thread events are kept for a day; after that ``StreamEvent/Kind/reset`` comes. To open other posts, pass the
+    ///     last id from before their comments were read.
     /// - Returns: a stream that throws `not_signed_in`, `invalid_posts`, and `too_many_streams` beyond five per account.
     public func stream(posts: [Post.ID] = [], after id: String? = nil) -> EventStream {
       EventStream(sender: sender, posts: posts, lastID: id)

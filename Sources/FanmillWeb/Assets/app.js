@@ -109,8 +109,12 @@ async function recount() {
 
 for (const name of ["notification", "checked"]) on(name, ({ unread }) => app.count("notifications", unread));
 on("read", ({ unread }) => app.count("messages", unread));
-on("message", ({ own, username }) =>
-  own || people.isOpen(username) || app.count("messages", counts.messages + 1));
+// A stream that begins earlier than the last one ended tells things twice.
+let newest = 0;
+on("message", ({ id, own, username }) => {
+  if (id > newest && !own && !people.isOpen(username)) app.count("messages", counts.messages + 1);
+  newest = Math.max(newest, id);
+});
 on("top_ten", (celeb) => say(t`${celeb.title} is number ${celeb.rank} now.`));
 on("catch-up", recount);
 

@@ -3,15 +3,17 @@
 import { emit, backoff, pause, guard, isOther } from "./api.js";
 
 const most = 20;
-let posts = [];
-let [last, stop, timer, change] = [];
+// `asked` are the posts of the stream that is open, or about to be.
+let [posts, asked] = [[], []];
+// `from` is the id that a post whose comments were read since must be followed from: "" for the first one to come.
+let [last, from, stop, timer, change] = [];
 let isWanted = false;
 
 function take(block) {
   let [name, data] = ["message", ""];
   for (const line of block.split("\n")) {
     const [, field, value] = /^(\w*): ?(.*)/.exec(line) || [];
-    if (field === "id") last = value;
+    if (field === "id") (last = value), from === "" && (from = value);
     else if (field === "event") name = value;
     else if (field === "data") data += value;
   }
@@ -26,15 +28,18 @@ async function read(signal) {
   let silence;
   const hear = () => (clearTimeout(silence), (silence = setTimeout(() => cut.abort(), 45000)));
   hear();
+  asked = posts;
+  const since = from || last;
   try {
     const response = await fetch("/v1/events" + (posts.length ? "?posts=" + posts : ""), {
-      headers: { ...guard, Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) },
+      headers: { ...guard, Accept: "text/event-stream", ...(since && { "Last-Event-ID": since }) },
       cache: "no-store", signal: AbortSignal.any([signal, cut.signal]),
     });
     if (response.status === 401) emit("signed-out");
     if (!response.ok) throw Number(response.headers.get("Retry-After")) || (response.status === 429 ? 30 : 5);
     // What came before this stream is read from the lists.
-    if (!last) emit("catch-up");
+    if (!since) emit("catch-up");
+    if (asked === posts) from = null;
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let text = ""; ; ) {
       const { value, done } = await reader.read();
@@ -76,8 +81,8 @@ export function listen() {
 export function hangUp() {
   isWanted = false;
   end();
-  last = null;
-  posts = [];
+  last = from = null;
+  posts = asked = [];
 }
 
 document.addEventListener("visibilitychange", () => {
@@ -92,11 +97,13 @@ addEventListener("pageshow", (event) => event.persisted && run());
 addEventListener("offline", () => stop?.abort());
 addEventListener("online", run);
 
-// Opens posts for live counts and comments; the oldest ones are closed.
+// Opens posts for live counts and comments; the oldest ones are closed. Urgent is a post whose comments are read next.
 export function watch(ids, isUrgent) {
   const fresh = ids.filter((id) => !posts.includes(id));
-  if (!fresh.length) return;
-  posts = [...posts, ...fresh].slice(-most);
+  if (fresh.length) posts = [...posts, ...fresh].slice(-most);
+  else if (!isUrgent || asked === posts) return;
+  // In the feed it is the counts that matter, and a stream begins with them.
+  if (isUrgent) from ??= last || "";
   clearTimeout(change);
   change = setTimeout(run, isUrgent ? 50 : 1500);
 }
