@@ -84,8 +84,8 @@ static inline void fanmill_confine_yield(void) {
 }
 
 // Leaves the first processor to all others: a thread that wakes where a nice one runs may wait for the next tick of the
-// clock, up to 4 ms, at each step of its request. All children leave the same one. Where there is one processor, or the
-// system refuses, they share it.
+// clock, up to 4 ms, at each step of its request, and a host may pause a virtual machine whose processors are all busy.
+// All children leave the same one. Where there is one processor, or the system refuses, they share it.
 static inline void fanmill_confine_leave_processor(void) {
   unsigned long processors[FANMILL_PROCESSOR_WORDS] = {0};
   // The call itself, which GNU's wrappers hide from Swift's C; it returns how many bytes it filled.
@@ -126,10 +126,10 @@ static inline void fanmill_confine_become(
   if (setsid() < 0) fanmill_confine_fail(report, FANMILL_STEP_SESSION);
   if (plan->control_group == NULL) {
     fanmill_confine_yield();
-    fanmill_confine_leave_processor();
   } else if (fanmill_confine_join(plan->control_group) != 0) {
     fanmill_confine_fail(report, FANMILL_STEP_CONTROL_GROUP);
   }
+  fanmill_confine_leave_processor();
   if (chdir(plan->folder) != 0) fanmill_confine_fail(report, FANMILL_STEP_FOLDER);
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) fanmill_confine_fail(report, FANMILL_STEP_PRIVILEGES);
   if (fanmill_confine_drop_capabilities() != 0) fanmill_confine_fail(report, FANMILL_STEP_CAPABILITIES);

@@ -3,7 +3,7 @@ import Glibc
 
 /// A control group whose processes run only on otherwise idle CPUs, as docs/pictures.md describes.
 struct IdleGroup {
-  let path: String
+  private let path: String
 
   /// nil if this user may not create one.
   init?() {
@@ -21,6 +21,11 @@ struct IdleGroup {
       rmdir(path)
     }
     return nil
+  }
+
+  /// Moves a process and its future children into it.
+  func add(_ process: Child) throws {
+    try "\(process.pid)".write(toFile: path + "/cgroup.procs", atomically: false, encoding: .utf8)
   }
 
   /// Removes it; its processes must have ended.

@@ -2,10 +2,11 @@ import Foundation
 import LibPQClient
 import PrivateServers
 
-/// A hundred concurrent uploads of 4 MB, which two workers resize, and small posts beside them.
+/// A hundred concurrent uploads of 4 MB, which two workers resize, and small posts beside them, which a third fans out.
 enum Pictures {
   private static let count = 100
   private static let workers = 2
+  private static let otherQueues = "fanout,fanout-bulk,notifications,hearts,rankings,mail,lookups,webhooks"
   /// Small posts a second, and the seconds of them that give the tail without uploads.
   private static let postsPerSecond = 20.0
   private static let calm = 30.0
@@ -45,10 +46,9 @@ enum Pictures {
     let database = try stage.needDatabase()
     try await stage.flush()
     let folder = stage.folder + "/media-\(run)"
-    var settings = ["FANMILL_MEDIA_DIR": folder]
+    let settings = ["FANMILL_MEDIA_DIR": folder]
     let group = IdleGroup()
     defer { group?.remove() }
-    settings["FANMILL_MEDIA_CONTROL_GROUP"] = group?.path
     if group == nil { stage.note("  without a control group: this user may make none") }
     let port = try FreePort.find()
     let programs = try stage.programs()
@@ -57,7 +57,14 @@ enum Pictures {
     let (token, writer) = (try await programs.token(of: name), try await programs.token(of: name + "-writer"))
     let api = try await programs.startAPI(port: port, settings)
     var team: [Child] = []
-    for _ in 0..<workers { team.append(try await programs.startWorker(schedules: false, settings)) }
+    for _ in 0..<workers {
+      let worker = try await programs.startWorker(
+        schedules: false, settings.merging(["FANMILL_QUEUES": "pictures"]) { $1 })
+      try group?.add(worker)
+      team.append(worker)
+    }
+    let other = try await programs.startWorker(
+      schedules: false, settings.merging(["FANMILL_QUEUES": otherQueues]) { $1 })
     // Warm-up, for allocations and lookups that happen once.
     _ = try await posts(as: writer, port: port) { $0 >= 2 }
     let calmTail = Figure.percentile(try await posts(as: writer, port: port) { $0 >= calm }, 0.99)
@@ -80,7 +87,7 @@ enum Pictures {
     try BenchError.check(
       "pictures that failed", try await database.count("SELECT count(*) FROM media WHERE failure IS NOT NULL"),
       equals: 0)
-    for child in team + [api] { try await child.stop() }
+    for child in team + [other, api] { try await child.stop() }
     try FileManager.default.removeItem(atPath: folder)
     return outcome
   }
