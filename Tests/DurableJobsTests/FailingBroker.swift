@@ -20,10 +20,10 @@ struct FailingBroker: Broker {
     }
   }
 
-  /// Makes pushes hang, as with a stalled server.
+  /// Makes calls hang, as with a stalled server.
   final class Silence: Sendable {
     private let state = Locked((isOn: false, waiters: [CheckedContinuation<Void, Never>]()))
-    /// The number of hanging pushes.
+    /// The number of hanging calls.
     var waits: Int { state.withLock { $0.waiters.count } }
     func start() { state.withLock { $0.isOn = true } }
     func stop() {
@@ -71,6 +71,7 @@ struct FailingBroker: Broker {
   let base: InMemoryBroker
   let pushes = Switch()
   let silence = Silence()
+  let pauseSilence = Silence()
   let questions = Switch()
   let releases = Switch()
   let begins = Switch()
@@ -95,6 +96,7 @@ struct FailingBroker: Broker {
   }
   func clear(_ queue: QueueName) async throws -> Int { await base.clear(queue) }
   func rememberPause(_ isPaused: Bool, of queue: QueueName) async throws {
+    await pauseSilence.pass()
     await base.rememberPause(isPaused, of: queue)
   }
   func remembersPause(of queue: QueueName) async throws -> Bool { await base.remembersPause(of: queue) }

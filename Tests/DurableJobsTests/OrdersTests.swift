@@ -368,6 +368,24 @@ import Testing
     #expect(begun.entries.sorted() == [0, 1, 2])
   }
 
+  @Test func aWorkerReportsWhileTheBrokerDoesNotAnswer() async throws {
+    var configuration = Stage.configuration()
+    configuration.reportInterval = .milliseconds(2)
+    let broker = FailingBroker(stage.broker)
+    let worker = Worker(
+      broker: broker, ledger: stage.ledger, registry: Stage.Registry(), configuration: configuration,
+      workers: workers, logger: .quiet)
+    broker.pauseSilence.start()
+    workers.pause(.default)
+    try await RunningWorker.run(worker) { [name = configuration.name] _ in
+      defer { broker.pauseSilence.stop() }
+      try await eventually("the worker is about to store a pause") { broker.pauseSilence.waits > 0 }
+      try await heard(name)
+      broker.pauseSilence.stop()
+      try await eventually("the pause is stored") { await stage.broker.remembersPause(of: .default) }
+    }
+  }
+
   @Test func aDirectoryThatIsAwayChangesNothing() async throws {
     struct Away: WorkerRegistry {
       func heartbeat(_ report: WorkerReport) async throws -> WorkerCommands { throw Failure("away") }

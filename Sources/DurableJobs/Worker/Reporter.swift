@@ -4,6 +4,7 @@
   import Foundation
 #endif
 import Glibc
+import Locking
 import Logging
 
 /// Reports a worker's status every second, and carries out operators' commands.
@@ -15,6 +16,8 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   private let clock: any WallClock
   private let startedAt: Date
   private let logger: Logger
+  /// The registry's last answer; nil before the first.
+  private let pausedQueues = Locked<Set<QueueName>?>(nil)
 
   init(
     workers: any WorkerRegistry, broker: B, runners: [QueueRunner<B, L>], configuration: WorkerConfiguration,
@@ -30,11 +33,19 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   }
 
   /// Reports until cancelled, then removes the worker from the registry.
+  ///
+  /// Pauses are stored in the broker beside that: while the broker does not answer, the worker must still report.
   func run(until stop: StopSignal) async {
+    await withDiscardingTaskGroup { group in
+      group.addTask { await self.rememberPauses() }
+      await sendReports(until: stop)
+      group.cancelAll()
+    }
+  }
+
+  private func sendReports(until stop: StopSignal) async {
     var (reports, isQuiet, isFailing) = (0, false, false)
     var pending = PendingMinutes()
-    // The pauses that this worker has stored in the broker.
-    var remembered: [QueueName: Bool] = [:]
     while !Task.isCancelled {
       reports += 1
       if reports % max(1, configuration.reportsPerCount) == 0 { pending.add(takeMinutes()) }
@@ -44,7 +55,6 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
         pending.confirm()
         isQuiet = commands.isQuiet
         obey(commands, stop)
-        await remember(commands, &remembered)
         if isFailing { logger.info("the worker registry answers again") }
         isFailing = false
       } catch {
@@ -62,20 +72,26 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
     await leave(pending)
   }
 
-  /// Stores the registry's pauses in the broker.
-  private func remember(_ commands: WorkerCommands, _ remembered: inout [QueueName: Bool]) async {
-    for runner in runners {
-      let isPaused = commands.pausedQueues.contains(runner.queue)
-      // Only changes are written.
-      if remembered[runner.queue] == isPaused { continue }
-      do {
-        try await broker.rememberPause(isPaused, of: runner.queue)
-        remembered[runner.queue] = isPaused
-      } catch {
-        logger.debug(
-          "cannot report pauses to the broker yet",
-          metadata: [LogKeys.queue: "\(runner.queue)", LogKeys.error: "\(error)"])
+  /// Stores the registry's pauses in the broker until cancelled.
+  private func rememberPauses() async {
+    // Only changes are written.
+    var remembered: [QueueName: Bool] = [:]
+    while !Task.isCancelled {
+      if let paused = pausedQueues.withLock({ $0 }) {
+        for runner in runners {
+          let isPaused = paused.contains(runner.queue)
+          if remembered[runner.queue] == isPaused { continue }
+          do {
+            try await broker.rememberPause(isPaused, of: runner.queue)
+            remembered[runner.queue] = isPaused
+          } catch {
+            logger.debug(
+              "cannot report pauses to the broker yet",
+              metadata: [LogKeys.queue: "\(runner.queue)", LogKeys.error: "\(error)"])
+          }
+        }
       }
+      do { try await clock.sleep(for: configuration.reportInterval) } catch { return }
     }
   }
 
@@ -111,6 +127,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   }
 
   private func obey(_ commands: WorkerCommands, _ stop: StopSignal) {
+    pausedQueues.withLock { $0 = commands.pausedQueues }
     for runner in runners {
       runner.pause(commands.isPaused(runner.queue))
       if !commands.cancelled.isEmpty { runner.cancel(commands.cancelled) }
