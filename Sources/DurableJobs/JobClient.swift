@@ -1,3 +1,4 @@
+import Locking
 import Logging
 
 /// Enqueues and pushes jobs.
@@ -12,6 +13,8 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
   private let pusher: JobPusher<B>?
   let enqueuing: Enqueuing
   private let logger: Logger
+  /// Whether the last push of durable jobs failed.
+  private let isAway = Locked(false)
 
   /// - Parameters:
   ///   - pusher: pushes durable jobs, so that callers do not wait for the broker; its `run()` must be running.
@@ -110,10 +113,20 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
     if let pusher { return pusher.offer(records) }
     do {
       try await broker.push(records)
+      if setAway(false) { logger.info("the broker answers again") }
     } catch {
-      logger.warning(
-        "jobs are pending but not pushed; the relay will push them",
+      // A worker pushes once per job: while the broker is away, or full, the first failure tells enough.
+      logger.log(
+        level: setAway(true) ? .debug : .warning, "jobs are pending but not pushed; the relay will push them",
         metadata: [LogKeys.count: "\(records.count)", LogKeys.error: "\(error)"])
+    }
+  }
+
+  /// - Returns: the former value.
+  private func setAway(_ value: Bool) -> Bool {
+    isAway.withLock { isAway in
+      defer { isAway = value }
+      return isAway
     }
   }
 }

@@ -1,5 +1,6 @@
 import DurableJobsTesting
 import JobsTestSupport
+import Locking
 import Logging
 import ServiceLifecycle
 import TestSupport
@@ -54,6 +55,22 @@ import Testing
       try await eventually("the next is pushed") { await stage.counts().ready == 1 }
       #expect(stage.ledger.pendingCount(in: .default) == 2)
     }
+  }
+
+  @Test func withoutAPusherOneWarningTellsThatTheBrokerIsAway() async throws {
+    let log = Locked<[String]>([])
+    let client = Client(
+      broker: broker, ledger: stage.ledger, logger: Logger(label: "client") { _ in LogRecorder(log) })
+    func lines(_ begin: String) -> Int { log.withLock { $0.count { $0.hasPrefix(begin) } } }
+    for round in 1...2 {
+      broker.pushes.start()
+      for number in 0..<5 { try await client.enqueue(Numbered(number: number)) }
+      #expect(lines("warning jobs are pending but not pushed") == round)
+      broker.pushes.stop()
+      for number in 0..<5 { try await client.enqueue(Numbered(number: number)) }
+      #expect(lines("info the broker answers again") == round)
+    }
+    #expect(lines("debug jobs are pending but not pushed") == 8)
   }
 
   @Test func whatWaitsAtTheEndIsPushed() async throws {
