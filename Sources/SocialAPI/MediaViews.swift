@@ -1,8 +1,18 @@
 import Social
 
-/// The addresses of a picture: paths on this server.
-enum PictureAddress {
-  static func of(_ id: MediaID, _ size: PictureSize) -> String { "/media/\(id.text)/\(size.rawValue)" }
+/// The address of a picture: a path on this server.
+struct PictureAddress: JSONWritable, Sendable {
+  let id: MediaID
+  let size: PictureSize
+
+  var text: String { "/media/\(id.text)/\(size.rawValue)" }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(text)
+  }
+
+  func write(to json: inout JSONBytes) { json.plain("/media/", id.text, "/", size.rawValue) }
 }
 
 /// An upload as its owner sees it.
@@ -20,7 +30,7 @@ struct MediaView: Encodable, Sendable {
   init(_ media: Media) {
     id = media.id.text
     state = media.state.rawValue
-    url = PictureAddress.of(media.id, .feed)
+    url = PictureAddress(id: media.id, size: .feed).text
     width = media.width
     height = media.height
     sizes = PictureSizesView(media.id, width: media.width, height: media.height)
@@ -31,14 +41,14 @@ struct MediaView: Encodable, Sendable {
 /// A picture of a post.
 struct PictureView: JSONWritable, Sendable {
   let id: String
-  let url: String
+  let url: PictureAddress
   let width: Int
   let height: Int
   let sizes: PictureSizesView
 
   init(_ media: ShownMedia) {
     id = media.id.text
-    url = PictureAddress.of(media.id, .feed)
+    url = PictureAddress(id: media.id, size: .feed)
     width = media.width
     height = media.height
     sizes = PictureSizesView(media.id, width: media.width, height: media.height)
@@ -61,7 +71,7 @@ struct PictureSizesView: JSONWritable, Sendable {
   let full: Size
 
   struct Size: JSONWritable, Sendable {
-    let url: String
+    let url: PictureAddress
     let width: Int
     let height: Int
 
@@ -77,7 +87,7 @@ struct PictureSizesView: JSONWritable, Sendable {
   init(_ id: MediaID, width: Int, height: Int) {
     func size(_ size: PictureSize) -> Size {
       let fitted = size.fitted(width: width, height: height)
-      return Size(url: PictureAddress.of(id, size), width: fitted.width, height: fitted.height)
+      return Size(url: PictureAddress(id: id, size: size), width: fitted.width, height: fitted.height)
     }
     thumb = size(.thumb)
     feed = size(.feed)

@@ -83,7 +83,8 @@ struct NotificationView: Encodable, Sendable {
     commentId = item.comment
     post =
       if let id = item.post, let title = item.title {
-        PostView(id: id, title: title, picture: Nullable(item.picture.map { PictureAddress.of($0, .thumb) }))
+        PostView(
+          id: id, title: title, picture: Nullable(item.picture.map { PictureAddress(id: $0, size: .thumb).text }))
       } else { nil }
     comment = if let id = item.comment, let text = item.text { CommentView(id: id, text: text) } else { nil }
     count = item.count

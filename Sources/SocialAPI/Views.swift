@@ -122,7 +122,7 @@ struct PostView: JSONWritable, Sendable {
     title = post.title
     description = post.description
     media = post.media.map(PictureView.init)
-    image = Nullable(media.first?.url ?? post.image)
+    image = Nullable(media.first?.url.text ?? post.image)
     createdAt = post.createdAt
     editedAt = Nullable(post.editedAt)
     likes = post.likes

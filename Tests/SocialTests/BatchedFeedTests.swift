@@ -107,4 +107,25 @@ import Testing
       }
     }
   }
+
+  @Test func feedsAreNewestFirstHoweverPostgresJoinsPostsAndAuthors() async throws {
+    try await App.run { app in
+      let ids = try await app.accounts(3)
+      for author in ids[..<2] { try await app.follow(author, by: ids[2]) }
+      var posts: [Int] = []
+      for number in 0..<6 { posts.append(try await app.post("\(number)", by: ids[number % 2])) }
+      try await app.drain()
+      for left in ["hashjoin", "mergejoin", "nestloop"] {
+        let page = try await app.pool.transaction { sql in
+          for join in ["hashjoin", "mergejoin", "nestloop"] where join != left {
+            try await sql.execute("SET LOCAL \(unescaped: "enable_" + join) = off")
+          }
+          return try await Feed.following(ids[2], PageRequest(limit: 4), in: sql)
+        }
+        #expect(page.items.map(\.id) == Array(posts.reversed().prefix(4)), "\(left)")
+        #expect(page.items.map(\.author.id) == [1, 0, 1, 0].map { ids[$0] }, "\(left)")
+        #expect(page.next == posts[2], "\(left)")
+      }
+    }
+  }
 }

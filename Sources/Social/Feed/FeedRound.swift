@@ -89,7 +89,7 @@ struct FeedRound: Sendable {
   }
 
   /// The rows of the readers' feeds, and pulled posts. Each partition's key returns rows in order, so only the newest
-  /// partitions are read.
+  /// partitions are read. An author is looked up once per reader, however many of the posts are theirs.
   ///
   /// - Parameters:
   ///   - own: whether to include the readers' own posts.
@@ -127,12 +127,18 @@ struct FeedRound: Sendable {
           ) kinds ORDER BY post_id DESC LIMIT \(number(limit)))
           UNION ALL SELECT NULL FROM feed_sleepers WHERE account_id = v.account_id
         ) found
+      ), listed AS MATERIALIZED (
+        SELECT kept.n, kept.account_id, kept.post_id, p.* FROM kept LEFT JOIN posts p ON p.id = kept.post_id
+      ), authors AS MATERIALIZED (
+        SELECT p.n, a.*, \(Visibility.showsAuthor("p.account_id")) AS is_shown
+        FROM (SELECT DISTINCT n, account_id, author_id FROM listed) p CROSS JOIN LATERAL (
+          SELECT id, username, name, major, avatar, avatar_media, suspended_at FROM accounts
+          WHERE id = p.author_id OFFSET 0
+        ) a
       )
-      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: "kept.account_id")),
-        \(Visibility.showsPost("kept.account_id")), kept.post_id, (SELECT post_id FROM feed_floor) > 0, kept.account_id,
-        kept.n
-      FROM kept LEFT JOIN posts p ON p.id = kept.post_id LEFT JOIN accounts a ON a.id = p.author_id
-      ORDER BY kept.n, kept.post_id DESC NULLS FIRST
+      SELECT \(unescaped: Post.columns), \(Likes.isLiked(by: "p.account_id")), p.taken_down_at IS NULL AND a.is_shown,
+        p.post_id, (SELECT post_id FROM feed_floor) > 0, p.account_id, p.n
+      FROM listed p LEFT JOIN authors a ON a.n = p.n AND a.id = p.author_id
       """)
     var rounds = Array(repeating: FeedRound(), count: readers.count)
     for row in rows {
@@ -146,6 +152,7 @@ struct FeedRound: Sendable {
         rounds[number - 1].rows.append(try Post.listed(row: row, seenBy: viewer))
       }
     }
+    for index in rounds.indices { rounds[index].rows.sort { $0.cursor > $1.cursor } }
     return rounds
   }
 }

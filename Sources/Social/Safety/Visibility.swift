@@ -56,7 +56,14 @@ enum Visibility {
 
   /// - Parameter viewer: an expression.
   static func showsPost(_ viewer: PostgresQuery) -> PostgresQuery {
-    "(p.taken_down_at IS NULL AND a.suspended_at IS NULL AND \(isNotKeptAway("p.author_id", from: viewer)))"
+    "(p.taken_down_at IS NULL AND \(showsAuthor(viewer)))"
+  }
+
+  /// Whether posts `p` of the account `a` belong in a viewer's feeds, apart from those taken down.
+  ///
+  /// - Parameter viewer: an expression.
+  static func showsAuthor(_ viewer: PostgresQuery) -> PostgresQuery {
+    "(a.suspended_at IS NULL AND \(isNotKeptAway("p.author_id", from: viewer)))"
   }
 
   /// Whether a viewer is shown a comment `c`.

@@ -62,6 +62,15 @@ struct PageView<Item: Encodable & Sendable>: Encodable, Sendable {
   }
 }
 
+extension PageView: JSONWritable where Item: JSONWritable {
+  func write(to json: inout JSONBytes) {
+    json.object { json in
+      json.field("items", items)
+      json.field("next", next.value)
+    }
+  }
+}
+
 extension Request {
   /// The page selected by `?before=` and `&limit=`.
   ///

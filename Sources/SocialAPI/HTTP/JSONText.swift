@@ -77,6 +77,13 @@ struct JSONBytes {
     bytes.append(UInt8(ascii: "\""))
   }
 
+  /// Writes a string in parts that have no characters that JSON escapes.
+  mutating func plain(_ parts: String...) {
+    bytes.append(UInt8(ascii: "\""))
+    for part in parts { bytes.append(contentsOf: part.utf8) }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
   private mutating func escape(_ byte: UInt8) {
     switch byte {
     case 0x08: bytes.append(contentsOf: #"\b"#.utf8)
@@ -106,6 +113,11 @@ struct JSONBytes {
   mutating func field(_ name: StaticString, _ value: Int) {
     key(name)
     integer(value)
+  }
+
+  mutating func field(_ name: StaticString, _ value: Int?) {
+    key(name)
+    if let value { integer(value) } else { null() }
   }
 
   mutating func field(_ name: StaticString, _ value: Bool) {
