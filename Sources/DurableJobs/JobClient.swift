@@ -115,7 +115,7 @@ public struct JobClient<B: Broker, L: Ledger>: Sendable {
       try await broker.push(records)
       if setAway(false) { logger.info("the broker answers again") }
     } catch {
-      // A worker pushes once per job: while the broker is away, or full, the first failure tells enough.
+      // A worker pushes once per job. While the broker is away or full, one warning is enough.
       logger.log(
         level: setAway(true) ? .debug : .warning, "jobs are pending but not pushed; the relay will push them",
         metadata: [LogKeys.count: "\(records.count)", LogKeys.error: "\(error)"])

@@ -15,7 +15,7 @@ import Testing
         for try await number in group { sum += number }
         #expect(sum == 299 * 300 / 2)
       }
-      // The pool may still be opening a connection that nobody waits for any more.
+      // The last caller may return while the pool is still opening a connection for it.
       try await eventually("the pool knows all its sessions") {
         let sessions = try await pool.query(
           """

@@ -16,7 +16,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
   private let clock: any WallClock
   private let startedAt: Date
   private let logger: Logger
-  /// The registry's last answer; nil before the first.
+  /// The paused queues in the registry's last response; nil before the first.
   private let pausedQueues = Locked<Set<QueueName>?>(nil)
 
   init(
@@ -34,7 +34,7 @@ final class Reporter<B: Broker, L: Ledger>: Sendable {
 
   /// Reports until cancelled, then removes the worker from the registry.
   ///
-  /// Pauses are stored in the broker beside that: while the broker does not answer, the worker must still report.
+  /// A separate task stores pauses in the broker, so that a broker that does not answer delays no report.
   func run(until stop: StopSignal) async {
     await withDiscardingTaskGroup { group in
       group.addTask { await self.rememberPauses() }

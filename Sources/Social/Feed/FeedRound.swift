@@ -89,7 +89,7 @@ struct FeedRound: Sendable {
   }
 
   /// The rows of the readers' feeds, and pulled posts. Each partition's key returns rows in order, so only the newest
-  /// partitions are read. An author is looked up once per reader, however many of the posts are theirs.
+  /// partitions are read. Each author is looked up once per reader, not once per post.
   ///
   /// - Parameters:
   ///   - own: whether to include the readers' own posts.
@@ -152,6 +152,7 @@ struct FeedRound: Sendable {
         rounds[number - 1].rows.append(try Post.listed(row: row, seenBy: viewer))
       }
     }
+    // Sorted here, because Postgres would move whole rows. They nearly always arrive in order.
     for index in rounds.indices { rounds[index].rows.sort { $0.cursor > $1.cursor } }
     return rounds
   }

@@ -110,11 +110,6 @@ struct JSONBytes {
     bracket(UInt8(ascii: "}"))
   }
 
-  mutating func field(_ name: StaticString, _ value: Int) {
-    key(name)
-    integer(value)
-  }
-
   mutating func field(_ name: StaticString, _ value: Int?) {
     key(name)
     if let value { integer(value) } else { null() }
